@@ -45,7 +45,7 @@ def answer(source: SummaryInput, embed: Embed | None = None) -> AnswerTalk:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
     publishing = Publishing(reading)
-    facts, topics = find_facts(reading), key_phrases(reading, publishing.is_true)
+    facts, topics = find_facts(reading, embed), key_phrases(reading, publishing.is_true)
     found, held_to = _evidence(reading, embed)
     important = important_lines(reading, found.lines, held_to | {f.sentence.line for f in facts})
     return AnswerTalk(

@@ -63,7 +63,7 @@ def _stemmer(language: str):
 
 
 @lru_cache(maxsize=65_536)
-def _stem(word: str, language: Language) -> str:
+def stem(word: str, language: Language) -> str:
     with _STEMMING:
         return str(_stemmer(language).stemWord(word))
 
@@ -84,7 +84,7 @@ def terms_of(text: str, language: Language) -> tuple[str, ...]:
     kept = (word for word in words_of(text, language) if word not in stop)
     if language == "zh":
         return tuple(word for word in kept if len(word) > 1 or not re.match(rf"[{_CJK}]", word))
-    return tuple(_stem(word, language) for word in kept if len(word) > 1)
+    return tuple(stem(word, language) for word in kept if len(word) > 1)
 
 
 @dataclass(frozen=True, slots=True)

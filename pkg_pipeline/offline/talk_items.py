@@ -36,7 +36,7 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
         of_talk = items_of(prepared(reading, embed), source.shown)
         items += of_talk.items
         changes += of_talk.changes
-        facts += [_fact(reading, found) for found in find_facts(reading)]
+        facts += [_fact(reading, found) for found in find_facts(reading, embed)]
     return Answer(items=items, changes=changes, facts=facts)
 
 

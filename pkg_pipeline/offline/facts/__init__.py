@@ -6,33 +6,51 @@ Confirmation is elsewhere (B2).
 from __future__ import annotations
 
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
+from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
+from pkg_pipeline.offline.facts.fact_head import weighed
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.facts.told import answers_in, told_in
-from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Reading
+from pkg_pipeline.offline.line_head import Embed
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 
 MOST_FACTS = 40
 
 
-def find_facts(reading: Reading) -> list[FoundFact]:
-    """The first ``MOST_FACTS`` in order, each value of somebody once."""
+def find_facts(reading: Reading, embed: Embed | None = None) -> list[FoundFact]:
+    """The first ``MOST_FACTS`` in order, each value of somebody once. ``embed``: vectors, with which a head judges what
+    is told in words; without them the rules alone say it.
+    """
     plain = plain_reading(reading)
-    found = _found_in(plain)
+    found = _found_in(plain, embed)
     return found if plain is reading else [as_written(fact, reading) for fact in found]
 
 
-def _found_in(reading: Reading) -> list[FoundFact]:
-    countries = countries_of([line.message.text[:MAX_MESSAGE_CHARS] for line in reading.lines if not line.is_data])
+def rules_in(reading: Reading) -> list[FoundFact]:
+    """What the rules say is told in words, line by line."""
+    return [fact for line in _heard(reading) for fact in (*told_in(line, reading), *answers_in(line, reading))]
+
+
+def _heard(reading: Reading) -> list[Line]:
+    return [line for line in reading.lines if not line.is_data]
+
+
+def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
+    countries = countries_of([line.message.text[:MAX_MESSAGE_CHARS] for line in _heard(reading)])
+    told = rules_in(reading)
+    if embed is not None:
+        judged = weighed(reading, candidates_in(reading, told), embed)
+        told = [*(fact for fact in told if fact.is_ended or fact.kind not in WEIGHED), *judged]
+    by_line: dict[int, list[FoundFact]] = {}
+    for fact in told:
+        by_line.setdefault(fact.sentence.line, []).append(fact)
     kept: dict[tuple[str, str, object], FoundFact] = {}
-    for line in reading.lines:
-        if line.is_data:
-            continue
+    for line in _heard(reading):
         contacts = list(contact_facts(line, reading, countries))
-        found = [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading)]
-        found += [*told_in(line, reading), *answers_in(line, reading)]
+        found = [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *by_line.get(line.index, ())]
         for fact in found:
             key = (fact.kind, fact.value.casefold(), fact.about or fact.name)
             if key not in kept or (fact.confidence > kept[key].confidence and not fact.is_ended):

@@ -52,7 +52,7 @@ def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, re
     if not (telling.is_ended or telling.is_given) and cue(sentence.language, "unreal").search(text[begins : m.end()]):
         return None
     value = _value(telling, m)
-    if value is None or (telling.kind == "organization" and _is_place(value)):
+    if value is None or (telling.kind == "organization" and is_place(value)):
         return None
     whose = _whose(telling, m, text[begins : m.start()], sentence, line, reading)
     if whose.person is None and whose.name is None:
@@ -157,7 +157,7 @@ def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
             yield FoundFact(kind, value[:LONGEST], whose.person, sure, sentence, lines, whose.name)
 
 
-def _is_place(value: str) -> bool:
+def is_place(value: str) -> bool:
     return value.casefold().replace("ё", "е") in _places()
 
 

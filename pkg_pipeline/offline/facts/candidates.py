@@ -1,0 +1,194 @@
+"""What a talk may tell of people, each value with everybody whose it may be, and the features that weigh it (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline.facts.contact_facts import own_words
+from pkg_pipeline.offline.facts.found import FactKind, FoundFact
+from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
+from pkg_pipeline.offline.facts.told import is_place
+from pkg_pipeline.offline.facts.ways import Way, ways_of
+from pkg_pipeline.offline.facts.whose import UNSAID, asked_before, with_names
+from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.line_features import Named
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
+from pkg_pipeline.offline.weighing import is_question
+
+WEIGHED: Final[tuple[FactKind, ...]] = ("position", "organization", "family", "preference", "address")
+"""Kinds that the head judges."""
+SURE_RULE: Final = "rule is sure"
+"""The feature of what a rule is sure of."""
+BEGINNING: Final = 3
+FEW_WORDS: Final = 4
+MANY_WORDS: Final = 16
+SURE: Final = 0.9
+_CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``fact`` with what weighs it; ``value``: which value of the talk it is, by number, of those that exclude each
+    other (one value is of one person).
+    """
+
+    fact: FoundFact
+    features: Named
+    value: int
+
+
+def candidates_in(reading: Reading, told: Iterable[FoundFact]) -> list[Candidate]:
+    """``told``: what rules say; each is a candidate of its own, in place of what says less of the same."""
+    by_line: dict[int, list[FoundFact]] = {}
+    for fact in told:
+        by_line.setdefault(fact.sentence.line, []).append(fact)
+    found: list[Candidate] = []
+    for line in reading.lines:
+        if not line.is_data:
+            found += _of_line(line, reading, by_line.get(line.index, []), len(found))
+    return found
+
+
+def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) -> Iterator[Candidate]:
+    own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
+    for sentence in line.sentences:
+        if sentence.text not in own or any_cue("code").search(sentence.text):
+            continue
+        text = with_names(sentence.text, reading)
+        here = [fact for fact in told if fact.sentence == sentence]
+        ruled = sorted(_told(here, text), key=lambda one: one.start - one.end)
+        mentions = [*ruled, *mentions_in(text, sentence.language, reading.source.participants)]
+        around = _around(text, sentence, line, reading) if mentions else {}
+        kept: list[Mention] = []
+        for mention in mentions:
+            if any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
+                continue
+            kept.append(mention)
+            count += 1
+            features = around | _of_mention(mention, text, sentence, line, reading)
+            for way in _ways(mention, here, text, sentence, line, reading):
+                fact = _fact(mention, way, sentence, line, reading)
+                yield Candidate(fact, features | way.features, count)
+
+
+def _told(here: list[FoundFact], text: str) -> Iterator[Mention]:
+    seen: set[tuple[str, str]] = set()
+    for fact in here:
+        key = (fact.kind, comparable(fact.value))
+        if fact.kind not in WEIGHED or fact.is_ended or key in seen:
+            continue
+        seen.add(key)
+        words = fact.value.split(",")[0]
+        start = text.casefold().find(words.casefold())
+        start = start if start >= 0 else max(0, text.casefold().find(words.split()[-1].casefold()[:4]))
+        yield Mention(fact.kind, "told", fact.value, start, min(len(text), start + len(words)), {})
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _ways(
+    mention: Mention, here: list[FoundFact], text: str, sentence: Sentence, line: Line, reading: Reading
+) -> Iterator[Way]:
+    """Every hypothesis, with what a rule says of it."""
+    saying = [f for f in here if f.kind == mention.kind and _says(f.value, mention.value)]
+    rules = {(f.about, f.name): f.confidence for f in sorted(saying, key=lambda f: f.confidence)}
+    for way in ways_of(mention, text, sentence, line, reading):
+        sure = rules.pop((way.person, way.name), None)
+        yield replace(way, features=way.features | _rule(sure, bool(rules)))
+    for (person, name), sure in rules.items():
+        yield Way(person, name, {"rule alone": 1.0} | _rule(sure, others=False))
+
+
+def _rule(sure: float | None, others: bool) -> Named:
+    if sure is None:
+        return {"rule says another": 1.0} if others else {}
+    return {"rule": 1.0, SURE_RULE: float(sure >= SURE)}
+
+
+def _says(one: str, other: str) -> bool:
+    one, other = comparable(one), comparable(other)
+    return one in other or other in one
+
+
+def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Named:
+    """What the sentence, its message and those before it say."""
+    language = sentence.language
+    before = reading.lines[line.index - 1] if line.index else None
+    is_own = before is not None and before.speaker == line.speaker
+    whole = line.message.text[:MAX_MESSAGE_CHARS]
+    checks = {
+        "question": is_question(text),
+        "message asks": is_question(whole),
+        "answers a question": before is not None and not is_own and is_question(before.message.text),
+        "after own": is_own,
+        "of news": said(language, "news").search(whole) is not None,
+        "of work": said(language, "work").search(whole) is not None,
+        "introduces": said(language, "here").search(text) is not None,
+        "past": said(language, "past").search(text) is not None,
+        "unreal": cue(language, "unreal").search(text) is not None,
+        "says mine": any_cue("mine").search(text) is not None,
+        "says yours": any_cue("yours").search(text) is not None,
+        "says theirs": any_cue("theirs").search(text) is not None,
+        "of several": len(reading.speakers) > 2,
+        "by me": line.speaker.is_self,
+        "first": line.index < BEGINNING,
+        "only sentence": len(line.sentences) == 1,
+        "short": sentence.words <= FEW_WORDS,
+        "long": sentence.words > MANY_WORDS,
+        "Chinese": language == "zh",
+        "Russian": language == "ru",
+    }
+    return {name: 1.0 for name, holds in checks.items() if holds}
+
+
+def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> Named:
+    language = sentence.language
+    cuts = [0, *(cut.end() for cut in _CLAUSE.finditer(text) if cut.end() <= mention.start)]
+    ends = [cut.start() for cut in _CLAUSE.finditer(text) if cut.start() >= mention.end] + [len(text)]
+    lead, tail = text[cuts[-1] : mention.start], text[mention.end : ends[0]]
+    value = text[mention.start : mention.end]
+    groups = {f"group {name}": 1.0 for name, word in mention.groups.items() if word and name != "value"}
+    people = reading.source.participants
+    checks = {
+        "unlike": said(language, "unlike").search(text[: mention.start]) is not None,
+        "unreal before": cue(language, "unreal").search(lead) is not None,
+        "news in clause": said(language, "news").search(lead + " " + tail) is not None,
+        "work in clause": said(language, "work").search(lead + " " + tail) is not None,
+        "past in clause": said(language, "past").search(lead + " " + tail) is not None,
+        "whole clause": not lead.strip() and not tail.strip(),
+        "begins clause": not lead.strip(),
+        "ends clause": not tail.strip(),
+        "whole sentence": not text[: mention.start].strip() and not text[mention.end :].strip(" .!"),
+        "first clause": len(cuts) == 1,
+        "many words": len(value.split()) > 2 or (language == "zh" and len(value) > 5),
+        "capital": value[:1].isupper() and language != "zh",
+        "digits": any(map(str.isdigit, value)),
+        "place": is_place(value.split()[-1] if value.split() else value) or is_place(value),
+        "person": any(is_known(one) for one in names_in(value, people)),
+        "asked for": asked_before(mention.kind, line, reading) != UNSAID,
+        "no group": not groups,
+    }
+    at = mention.groups.get("at")
+    return (
+        {f"by {mention.by}": 1.0}
+        | groups
+        | ({f"at {at.casefold()}": 1.0} if at else {})
+        | {f"m {name}": 1.0 for name, holds in checks.items() if holds}
+    )
+
+
+def _fact(mention: Mention, way: Way, sentence: Sentence, line: Line, reading: Reading) -> FoundFact:
+    whose = way.name or (way.person.name if way.person else "")
+    is_here = way.person == line.speaker or any(
+        part[:3].casefold() in line.message.text.casefold() for part in whose.split()
+    )
+    lines = (line.index,) if is_here else range(max(0, line.index - 3), line.index + 1)
+    cited = tuple(i for i in lines if not reading.lines[i].is_data)
+    return FoundFact(mention.kind, mention.value, way.person, 0.0, sentence, cited, way.name)

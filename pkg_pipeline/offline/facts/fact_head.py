@@ -1,0 +1,86 @@
+"""The head of facts: how probable it is that a candidate is a fact and of whom it is said to be (P13).
+
+One logistic head a kind, over the features of the rules and the vector of the line, for every language. The weights
+are in ``facts.npz``, fitted by ``make train``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from pkg_pipeline.offline.facts.candidates import SURE_RULE, WEIGHED, Candidate
+from pkg_pipeline.offline.facts.found import FactKind, FoundFact
+from pkg_pipeline.offline.line_features import Named
+from pkg_pipeline.offline.line_head import MOST_CHARS, Embed, Floats, matrix
+from pkg_pipeline.offline.reading import Reading
+
+FURTHEST: Final = 5.0
+"""Log-odds beyond it say nothing more."""
+DECIMALS: Final = 2
+SURE: Final = 0.9
+"""How sure what is shown is at least: so many of those from the threshold on are right on accounts left out."""
+UNSURE: Final = 0.85
+RULED: Final = 0.3
+LEAST: Final = 0.3
+"""Less sure is not even a candidate."""
+
+
+@dataclass(frozen=True)
+class FactHead:
+    """Weights of the features by ``names``, then of the vector; from ``threshold`` on a candidate may be shown, from
+    ``RULED`` on one that a rule is sure of.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    threshold: float
+
+    def is_shown(self, features: Named, chance: float) -> bool:
+        return chance >= (RULED if features.get(SURE_RULE) else self.threshold)
+
+    def chances(self, rows: Sequence[Named], vectors: Floats) -> Floats:
+        """Of each candidate, 0 to 1."""
+        log_odds = np.hstack([matrix(rows, self.names), vectors]) @ self.weights
+        return np.round(1 / (1 + np.exp(-np.clip(log_odds, -FURTHEST, FURTHEST))), DECIMALS)
+
+
+@cache
+def heads() -> Mapping[FactKind, FactHead]:
+    with files("pkg_pipeline.offline").joinpath("facts.npz").open("rb") as stream, np.load(stream) as found:
+        return {
+            kind: FactHead(
+                tuple(found[f"{kind}: names"].tolist()),
+                found[f"{kind}: weights"].astype(np.float64),
+                float(found[f"{kind}: threshold"]),
+            )
+            for kind in WEIGHED
+        }
+
+
+def weighed(reading: Reading, candidates: Sequence[Candidate], embed: Embed) -> list[FoundFact]:
+    """Of each value whose it most probably is, with that chance; what may be shown is at least ``SURE``."""
+    best: dict[int, FoundFact] = {}
+    for kind, head in heads().items():
+        told = [one for one in candidates if one.fact.kind == kind]
+        if not told:
+            continue
+        chances = head.chances([one.features for one in told], vectors_of(told, reading, embed))
+        for one, chance in zip(told, chances.tolist(), strict=True):
+            sure = max(chance, SURE) if head.is_shown(one.features, chance) else min(chance, UNSURE)
+            if sure > (best[one.value].confidence if one.value in best else LEAST):
+                best[one.value] = replace(one.fact, confidence=round(sure, DECIMALS))
+    return list(best.values())
+
+
+def vectors_of(told: Sequence[Candidate], reading: Reading, embed: Embed) -> Floats:
+    """The vector of each candidate's line."""
+    texts = [reading.lines[one.fact.sentence.line].message.text[:MOST_CHARS] for one in told]
+    distinct = list(dict.fromkeys(texts))
+    known = dict(zip(distinct, embed(distinct), strict=True))
+    return np.array([known[text] for text in texts], dtype=np.float64)

@@ -1,0 +1,78 @@
+"""Whether a found fact is a labelled one: the same kind, whose it is, and what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pkg_pipeline.memory.languages.scripts import is_han
+from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline.reading import language_of, stem
+from training.worlds import FactLabel
+
+TYPES = {"organisation": "organization", "handle": "account"}
+FREE = {"family", "preference", "address", "position", "organization"}
+"""Types whose values are words: half of the label's words must be there."""
+SHARED = 0.5
+SAME_KIN = {
+    "mother": r"\b(?:mum|mom|mam|ma|mummy)s?\b",
+    "father": r"\b(?:dad|da|daddy)s?\b",
+    "grandmother": r"\b(?:gran|granny|nan|grandma)\b",
+    "grandfather": r"\b(?:grand?dad|grandpa)\b",
+    "wife": r"\b(?:missus|mrs)\b",
+    "husband": r"\bhubby\b",
+    "мама": r"\b(?:мат(?:ь|ери|ерью)|маму?ля)\b",
+    "папа": r"\b(?:отец|отца|отцу|отцом)\b",
+    "дочь": r"\b(?:доч[кч]\w+|доченька)\b",
+    "妻子": "老婆|太太|媳妇|老伴|爱人|新娘",
+    "丈夫": "老公|先生",
+    "女儿": "闺女|女兒",
+    "儿子": "兒子",
+    "女朋友": "女友",
+    "男朋友": "男友",
+}
+"""Words for one relative, which are the same value."""
+KIN = tuple((re.compile(words), one) for one, words in SAME_KIN.items())
+
+
+def is_labelled(kind: str, who: str, value: str, labels: Iterable[FactLabel]) -> bool:
+    """Whether one of the labels says that a value holds of somebody."""
+    return any(
+        kind == TYPES.get(one.type, one.type)
+        and not one.is_ended
+        and is_who(who, one.who)
+        and is_value(kind, value, one.value)
+        for one in labels
+    )
+
+
+def is_who(one: str, other: str) -> bool:
+    one, other = (comparable(name).replace("\u0308", "") for name in (one, other))
+    return bool(set(one.split()) & set(other.split())) or one in other or other in one
+
+
+def is_value(kind: str, found: str, label: str) -> bool:
+    """Whether a value is the labelled one: the same digits and letters; of words at least half of the label's stems."""
+    if kind == "birthday":
+        return found[-5:] == label[-5:] and (len(found) < 10 or len(label) < 10 or found == label)
+    if kind in FREE:
+        mine, theirs = _stems(found, kind), _stems(label, kind)
+        return bool(theirs) and len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) and bool(mine & theirs)
+    if kind == "phone":  # without its code a number is of a country that nobody said
+        one, other = re.sub(r"\D", "", found).lstrip("0"), re.sub(r"\D", "", label)
+        return bool(one) and (other.endswith(one) or one.endswith(other.lstrip("0")))
+    plain = [re.sub(r"[\W_]", "", one).casefold() for one in (found, label)]
+    return plain[0] in plain[1] or plain[1] in plain[0]
+
+
+def _stems(text: str, kind: str) -> set[str]:
+    text = text.casefold().replace("ё", "е")
+    if kind == "family":
+        for words, one in KIN:
+            text = words.sub(one, text)
+    words = re.findall(r"[\u4e00-\u9fff]|[^\W_]+", text)
+    return {
+        word if is_han(word) else stem(word, language_of(word, "en"))
+        for word in words
+        if word not in {"the", "a", "an", "to", "of", "is", "не", "в", "на"}
+    }

@@ -1,0 +1,184 @@
+"""Fits the head of facts (``facts.npz``) on the labelled accounts: ``python -m training.facts``.
+
+A candidate is right where the account's labels have its value for whom it is about. Logistic regression a kind with a
+normal prior around 0. Left-out figures and the thresholds come from folds of whole accounts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline import line_head
+from pkg_pipeline.offline.facts import fact_head, rules_in
+from pkg_pipeline.offline.facts.candidates import SURE_RULE, WEIGHED, Candidate, candidates_in
+from pkg_pipeline.offline.facts.fact_head import FactHead
+from pkg_pipeline.offline.facts.found import FactKind
+from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
+from pkg_pipeline.offline.line_head import DIMENSIONS, MOST_CHARS, Floats, matrix
+from pkg_pipeline.offline.reading import read
+from training import accounts
+from training.fact_labels import is_labelled
+from training.fit import PRIORS
+from training.newton import newton
+from training.vectors import embed
+from training.worlds import World
+
+WEIGHTS = Path(line_head.__file__).with_name("facts.npz")
+LEAST = 6
+"""Candidates in which a feature must occur to have a weight."""
+FEATURE_SPREAD = 0.4
+VECTOR_SPREAD = 1.0
+"""Standard deviations of the weights around their priors (``priors.toml``, else 0), in log-odds."""
+BIAS_SPREAD = 10.0
+PRECISION = 0.9
+"""Of what is shown, on accounts left out."""
+LOWEST = 0.4
+"""No threshold is lower."""
+FOLDS = 12
+
+
+@dataclass(frozen=True)
+class Example:
+    candidate: Candidate
+    text: str
+    is_right: bool
+    world: str
+    language: str
+    talk: int
+
+
+@cache
+def examples() -> dict[FactKind, list[Example]]:
+    found: dict[FactKind, list[Example]] = {kind: [] for kind in WEIGHED}
+    for world in accounts.load():
+        for one in _of_world(world):
+            found[one.candidate.fact.kind].append(one)
+    return found
+
+
+def _of_world(world: World) -> Iterator[Example]:
+    for number, talk in enumerate(world.talks):
+        written = read(talk)
+        reading = plain_reading(written)
+        for one in candidates_in(reading, rules_in(reading)):
+            fact = as_written(one.fact, written)
+            text = reading.lines[fact.sentence.line].message.text[:MOST_CHARS]
+            right = is_labelled(fact.kind, fact.whose or "", fact.value, world.facts)
+            yield Example(one, text, right, world.name, world.language, number)
+
+
+def fitted(told: Sequence[Example], threshold: float) -> FactHead:
+    seen = Counter(name for one in told for name in one.candidate.features)
+    names = tuple(sorted(name for name, count in seen.items() if count >= LEAST))
+    x = np.hstack([matrix([one.candidate.features for one in told], names), vectors(told)])
+    y = np.array([one.is_right for one in told], dtype=np.float64)
+    precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(names) + 1, DIMENSIONS])
+    precision[0] = BIAS_SPREAD**-2
+    start = np.zeros(x.shape[1])
+    for name, weight in _prior().items():
+        if name in names:
+            start[1 + names.index(name)] = weight
+    return FactHead(names, newton(x, y, start, precision), threshold)
+
+
+@cache
+def _prior() -> dict[str, float]:
+    return tomllib.loads(PRIORS.read_text(encoding="utf-8"))["fact"]
+
+
+def vectors(told: Sequence[Example]) -> Floats:
+    return embed([one.text for one in told]).astype(np.float64)
+
+
+@cache
+def parts() -> dict[str, int]:
+    """The part with which each account is left out."""
+    return {world.name: number % FOLDS for number, world in enumerate(accounts.load())}
+
+
+@cache
+def fitted_without(part: int | None) -> dict[FactKind, FactHead]:
+    """The heads of every account but those of a part, with the thresholds of the package."""
+    known = thresholds()
+    return {
+        kind: fitted([one for one in told if part is None or parts()[one.world] != part], known[kind])
+        for kind, told in examples().items()
+    }
+
+
+def chances_left_out(kind: FactKind) -> Floats:
+    """Of each example, by a head that did not see its account."""
+    told = examples()[kind]
+    found = np.zeros(len(told))
+    for part in range(FOLDS):
+        here = [number for number, one in enumerate(told) if parts()[one.world] == part]
+        head = fitted([one for one in told if parts()[one.world] != part], 0.0)
+        found[here] = head.chances(
+            [told[number].candidate.features for number in here], vectors([told[n] for n in here])
+        )
+    return found
+
+
+def shown(kind: FactKind) -> list[tuple[float, Example]]:
+    """Each value of somebody once with its chance left out, the surest first."""
+    of_value: dict[tuple[str, int, int, int], tuple[float, Example]] = {}
+    for chance, one in zip(chances_left_out(kind).tolist(), examples()[kind], strict=True):
+        key = (one.world, one.talk, one.candidate.fact.sentence.line, one.candidate.value)
+        if key not in of_value or chance > of_value[key][0]:
+            of_value[key] = (chance, one)
+    once: dict[tuple[str, str | None, str], tuple[float, Example]] = {}
+    for chance, one in of_value.values():
+        key = (one.world, one.candidate.fact.whose, comparable(one.candidate.fact.value))
+        if key not in once or chance > once[key][0]:
+            once[key] = (chance, one)
+    return sorted(once.values(), key=lambda pair: -pair[0])
+
+
+@cache
+def thresholds() -> dict[FactKind, float]:
+    """By kind the least chance from which on, where no rule is sure, ``PRECISION`` is right on accounts left out."""
+    found: dict[FactKind, float] = {}
+    for kind in WEIGHED:
+        right, least = 0, 1.0
+        free = [(chance, one) for chance, one in shown(kind) if not one.candidate.features.get(SURE_RULE)]
+        for number, (chance, one) in enumerate(free, 1):
+            right += one.is_right
+            if right >= PRECISION * number and chance >= LOWEST:
+                least = chance
+        found[kind] = round(least, 2)
+    return found
+
+
+@contextmanager
+def without(world: World) -> Iterator[None]:
+    """Facts are judged by heads that did not see an account."""
+    with patch.object(fact_head, "heads", lambda: fitted_without(parts()[world.name])):
+        yield
+
+
+def main() -> None:
+    made: dict[str, Any] = {}
+    for kind, head in fitted_without(None).items():
+        made |= {
+            f"{kind}: names": np.array(head.names),
+            f"{kind}: weights": head.weights.astype(np.float16),
+            f"{kind}: threshold": np.array(head.threshold),
+        }
+        taken = [one.is_right for chance, one in shown(kind) if head.is_shown(one.candidate.features, chance)]
+        print(f"{kind}: from {head.threshold}, {sum(taken)} of {len(taken)} right on accounts left out")
+    np.savez_compressed(WEIGHTS, **made)
+
+
+if __name__ == "__main__":
+    main()
