@@ -26,12 +26,7 @@ CHAT_THRESHOLD = 1.5
 PROBABILITY = 0.24
 """Share of the tasks found in meetings that people named too; nothing in them tells these from the others."""
 MEETING_THRESHOLD = 2.0
-BULLETIN_THRESHOLD = 0.8
-BULLETIN_QUESTION_SCORE = 0.9
-"""Score of questions in a bulletin: they are requests."""
 CAP_PER_DOUBLING = 0.9
-BULLETIN_SHARE = 0.6
-BULLETIN_MOST = 40
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
 HAN_VERB = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
@@ -85,26 +80,14 @@ def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
 
 
 def _threshold(reading: Reading) -> float:
-    if reading.is_bulletin:
-        return BULLETIN_THRESHOLD
     return MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
 
 
 def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
     """Most items a person would list: half the lines of a short chat, growing logarithmically."""
-    if reading.is_bulletin:
-        return max(1, min(BULLETIN_MOST, round(BULLETIN_SHARE * len(reading.lines))))
     if reading.is_meeting:
         return max(2, round(per_doubling * math.log2(max(2.0, reading.words / 250))))
     return max(2, min(len(reading.lines) // 2 + 1, 3 + round(1.5 * math.log2(max(1.0, len(reading.lines) / 8)))))
-
-
-def _question_to_you(sentence: Sentence, reading: Reading) -> Weighed | None:
-    """An unanswered question of a bulletin is a request for an answer."""
-    if not reading.is_bulletin or sentence.words < 3:
-        return None
-    asks = is_question(sentence.text) and mark("second_person").search(sentence.text)
-    return Weighed(sentence, BULLETIN_QUESTION_SCORE, ()) if asks else None
 
 
 def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
@@ -123,14 +106,14 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
     for line in reading.lines:
         best: Weighed | None = None
         for sentence in () if line.is_data else line.sentences:
-            if asks_for_facts(sentence) and not reading.is_bulletin:
+            if asks_for_facts(sentence):
                 continue
-            weighed = weigh_action(sentence, line) or _question_to_you(sentence, reading)
+            weighed = weigh_action(sentence, line)
             if weighed is None or (is_question(sentence.text) and weighed.giver == "none"):
                 continue
             is_best = best is None or weighed.score > best.score
             second = best if is_best else weighed
-            if second is not None and not reading.is_bulletin and second.score >= _threshold(reading):
+            if second is not None and second.score >= _threshold(reading):
                 found.append((second, line))
             best = weighed if is_best else best
         if best is not None:
@@ -195,18 +178,18 @@ def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[F
     items: list[FoundAction] = []
     for weighed, line in _candidates(reading):
         score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
-        if reading.is_meeting and not reading.is_bulletin:
+        if reading.is_meeting:
             score += _speech_score(reading, weighed, line)
         taken_up: Line | None = None
         change = 0.0
-        if weighed.giver in {"addressee", "both"} and not reading.is_bulletin:
+        if weighed.giver in {"addressee", "both"}:
             taken_up, change = _answer(reading, line)
             score += change
         sentence = weighed.sentence
         if score < _threshold(reading) or (weighed.giver == "both" and sentence in settled):
             continue
         owner, person = _owner(reading, line, weighed)
-        due = _due(line, sentence, taken_up)
+        due = due_of(line, sentence, taken_up)
         lines = (line.index, taken_up.index) if taken_up is not None and change > 0 else (line.index,)
         items.append(
             FoundAction(
@@ -218,14 +201,14 @@ def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[F
 
 
 def _closed(reading: Reading, item: FoundAction) -> FoundAction:
-    closing = None if reading.is_bulletin else _completion(reading, item)
+    closing = _completion(reading, item)
     if closing is None:
         return item
     day = reading.lines[closing.line].day
     return replace(item, closed_at=day, closing=closing, lines=(*item.lines, closing.line))
 
 
-def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
+def due_of(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
     """The due date: from the acceptance, else the request, else a short sentence beside it."""
     texts = [(sentence.text, line)]
     if taken_up is not None and len(taken_up.message.text) <= SHORT_ANSWER_CHARS:

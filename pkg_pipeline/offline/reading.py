@@ -151,11 +151,14 @@ class LineChance(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """``chances``: of each line, once the head of lines has judged it (``line_head.judged``)."""
+    """What a head says of each line once it has judged it: ``chances`` in a chat (``line_head.judged``), ``requests`` in
+    letters, 0 to 1 (``letters.judged``).
+    """
 
     source: SummaryInput
     lines: tuple[Line, ...]
     chances: tuple[LineChance, ...] = ()
+    requests: tuple[float, ...] = ()
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -7,13 +7,14 @@ from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput, ShownItem
 from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.chat_decisions import find_chat_decisions
 from pkg_pipeline.offline.chat_tasks import find_chat_tasks
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.found import FoundAction, FoundDecision
-from pkg_pipeline.offline.line_head import Embed, judged
+from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.linking import SURE, Linked, link
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import decided, described
@@ -57,22 +58,21 @@ def found_in(reading: Reading, embed: Embed) -> tuple[list[FoundDecision], list[
 
 
 def prepared(reading: Reading, embed: Embed) -> Reading:
-    """A talk with what the head of lines says, where it is read by that: a chat."""
-    return judged(reading, embed) if _is_chat(reading) else reading
+    """A talk with what the head says of its lines, where it is read by one: a chat, or letters."""
+    if reading.is_bulletin:
+        return letters.judged(reading, embed)
+    return reading if reading.is_meeting else line_head.judged(reading, embed)
 
 
 def found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
-    """What a talk ``prepared`` holds: chats are read by who answers whom, meetings and newsletters by scores of
-    sentences.
+    """What a talk ``prepared`` holds: chats are read by who answers whom, meetings by scores of sentences, letters line
+    by line.
     """
-    is_chat = _is_chat(reading)
-    decisions = find_chat_decisions(reading) if is_chat else find_decisions(reading)
-    settled = [one.sentence for one in decisions]
-    return decisions, find_chat_tasks(reading, settled) if is_chat else find_actions(reading, settled)
-
-
-def _is_chat(reading: Reading) -> bool:
-    return not (reading.is_meeting or reading.is_bulletin)
+    if reading.is_bulletin:
+        return find_decisions(reading), letters.find_requests(reading)
+    find, follow = (find_decisions, find_actions) if reading.is_meeting else (find_chat_decisions, find_chat_tasks)
+    decisions = find(reading)
+    return decisions, follow(reading, [one.sentence for one in decisions])
 
 
 def _items(

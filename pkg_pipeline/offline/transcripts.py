@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pkg_pipeline.offline import genre_heads
-from pkg_pipeline.offline.genre_heads import Floats, Named
+from pkg_pipeline.offline.line_features import Named
+from pkg_pipeline.offline.line_head import Floats
 from pkg_pipeline.offline.reading import Reading
 
 SHARE = 0.18

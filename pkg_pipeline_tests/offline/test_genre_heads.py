@@ -1,4 +1,4 @@
-"""Meetings: the head of their lines is made again from labelled talks, and how right it is on those left out."""
+"""Meetings and letters: their heads are made again from labelled talks, and how right they are on those left out."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from benchmarks.extraction_quality import items_of
-from pkg_pipeline.offline import actions, decisions, genre_heads, transcripts
+from pkg_pipeline.offline import actions, decisions, genre_heads, letters, transcripts
 from pkg_pipeline.offline.genre_heads import GENRES, Genre
 from pkg_pipeline.offline.highlights import weights_of
+from pkg_pipeline.offline.letters import find_requests, judged
 from pkg_pipeline.offline.reading import Reading, read
-from pkg_pipeline_tests.offline.chats import answered, chat
+from pkg_pipeline_tests.offline.chats import EMBED, answered, chat, read_items
 from training import genres
+from training.lines import WEIGHTS as OF_LINES
+from training.newton import chance
 
 SAME = 0.03
 """Mean difference of probabilities."""
 IMPORTANT = (0.62, 0.49)
+REQUESTS = (0.79, 0.75)
 """Precision and recall of what was left out of the fit, just below what was reached."""
 IN_MEETINGS = {"action_items": 0.29, "decisions": 0.17}
 """F of what people named, found by rules alone."""
-
-
-def chance(log_odds: genre_heads.Floats) -> genre_heads.Floats:
-    return 1 / (1 + np.exp(-log_odds))
 
 
 @pytest.fixture
@@ -39,8 +39,14 @@ def folder(shared_folder: Path) -> Path:
 def test_the_weights_of_the_package_are_those_of_the_labelled_talks(folder: Path, genre: Genre) -> None:
     told = genres.examples(folder, genre)
     rows = [row for one in told for row in one.rows]
-    mine, anew = (chance(head.log_odds(rows)) for head in (genre_heads.head(genre), genres.fitted(told)))
+    vectors = np.vstack([one.vectors for one in told])
+    heads = (genre_heads.head(genre), genres.fitted(genre, told))
+    mine, anew = (chance(head.log_odds(rows, vectors)) for head in heads)
     assert float(np.abs(mine - anew).mean()) < SAME
+
+
+def test_all_weights_are_small() -> None:
+    assert genres.WEIGHTS.stat().st_size + OF_LINES.stat().st_size < 300_000
 
 
 @pytest.mark.shared
@@ -49,6 +55,13 @@ def test_important_lines_of_meetings_left_out_are_found(folder: Path) -> None:
     assert got.precision >= IMPORTANT[0]
     assert got.precision >= IMPORTANT[0]
     assert got.recall >= IMPORTANT[1]
+
+
+@pytest.mark.shared
+def test_requests_in_letters_left_out_are_found(folder: Path) -> None:
+    got = genres.requests_left_out(folder)
+    assert got.precision >= REQUESTS[0]
+    assert got.recall >= REQUESTS[1]
 
 
 def judges_metrics(folder: Path) -> Any:
@@ -111,3 +124,40 @@ def test_a_line_stands_out_among_the_lines_of_its_own_meeting(meeting: Reading) 
     assert all(0 <= value <= 1 for row in rows for value in row.values())
     assert rows[0]["words"] > rows[1]["words"] == 0
     assert rows[0]["edge"] == rows[-1]["edge"] == 1
+
+
+LETTERS = [
+    ("Dana Fox", "Could you send me the signed lease by Friday?"),
+    ("Eli Brook", "The weather in the valley was lovely all weekend."),
+    ("Fay Moss", "Please forward the invoice of the plumber to accounting."),
+    ("Gus Hall", "Our office moved to the second floor last month."),
+    ("Hana Sole", "Thanks for the photos, they were a joy to look at."),
+    ("Ivo Lund", "I will bring the projector on Monday."),
+    ("Jan Weiss", "Mira, can you check the figures of the third quarter?"),
+    ("Kim Oda", "The choir sang for two hours and everybody liked it."),
+    ("Mira Nash", "The parcel arrived this morning."),
+]
+
+
+def test_requests_in_letters_have_a_probability_and_nobody_is_guessed_as_owner() -> None:
+    reading = read(chat(*LETTERS, me="Mira Nash"))
+    assert reading.is_bulletin
+    found = {reading.lines[one.lines[0]].message.number: one for one in find_requests(judged(reading, EMBED))}
+    assert {1, 3, 7} <= set(found)
+    assert not {2, 4, 5, 8, 9} & set(found)
+    assert all(letters.THRESHOLD <= one.probability <= 1 for one in found.values())
+    assert (found[1].owner, found[3].owner, found[7].owner) == ("both", "both", "self")
+    assert found[1].due is not None
+    read_out = {item.messages[0]: item for item in read_items(reading.source).items if item.kind == "task"}
+    assert {number: item.sure for number, item in read_out.items()} == {n: one.probability for n, one in found.items()}
+
+
+def test_letters_beyond_the_limit_keep_the_most_probable() -> None:
+    asking = [(f"Writer {n}", f"Please send the report number {n} to the office by Monday.") for n in range(60)]
+    found = find_requests(judged(read(chat(*asking, me="Reader")), EMBED))
+    assert len(found) == letters.MOST
+    assert [one.lines[0] for one in found] == sorted(one.lines[0] for one in found)
+
+
+def test_letters_that_say_nothing_hold_no_request() -> None:
+    assert find_requests(judged(read(chat(*((f"Writer {n}", " ") for n in range(9)), me="Reader")), EMBED)) == []
