@@ -151,8 +151,8 @@ class LineChance(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a head says of each line once it has judged it: ``chances`` in a chat (``line_head.judged``), ``requests`` in
-    letters, 0 to 1 (``letters.judged``).
+    """What a head says of each line once it has judged it: ``chances`` in a chat (``line_head.judged``), ``requests``
+    in letters, 0 to 1 (``letters.judged``).
     """
 
     source: SummaryInput
