@@ -119,6 +119,9 @@ class Person:
     type: EntityType = "person"
     organization: str | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.entity_id.int)
+
 
 @dataclass(frozen=True, slots=True)
 class ContextChat:

@@ -24,6 +24,7 @@ from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_o
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
+from pkg_pipeline.offline.remembered import Remembered
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import Evidence, overview, summarise
 from pkg_pipeline.offline.talk_items import found_in, read_talks
@@ -87,7 +88,7 @@ class OfflineLlm:
     """
 
     def __init__(self, counter: TokenCounter | None = None, embed: Embed | None = None) -> None:
-        self._counter, self._embed = counter, embed
+        self._counter, self._embed = counter, None if embed is None else Remembered(embed)
 
     @property
     def model(self) -> str:

@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cache, cached_property, lru_cache
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.message.attachments import is_wordless
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline.phrases import phrases
+
+if TYPE_CHECKING:
+    from pkg_pipeline.offline.facts.whose import Mark
 
 MAX_MESSAGE_CHARS = 20_000
 """Characters read of one message."""
@@ -159,6 +162,11 @@ class Reading:
     lines: tuple[Line, ...]
     chances: tuple[LineChance, ...] = ()
     requests: tuple[float, ...] = ()
+
+    @cached_property
+    def marks(self) -> dict[tuple[int, str, str], list[Mark]]:
+        """Whom texts of its lines speak of, as far as was asked (``facts.whose``): by line, kind of fact and text."""
+        return {}
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -80,7 +80,16 @@ def shown(value: float) -> str:
     return str(int(rounded)) if rounded == int(rounded) else str(rounded)
 
 
+@lru_cache(maxsize=65_536)
+def _is_number(word: str) -> bool:
+    """Whether a folded word may stand for a number, or be part of one."""
+    kinds = _words("numbers"), _words("also")
+    return any(word in kind for kind in kinds) or scale_of(word) is not None or word.startswith(_HALF_TO)
+
+
 def _words_as_digits(text: str, *, loosely: bool) -> str:
+    if not any(map(_is_number, _WORD.findall(text))):
+        return text
     numbers = _words("numbers")
     if loosely:
         numbers = numbers | {word: v for word, v in _words("also").items() if word not in numbers}

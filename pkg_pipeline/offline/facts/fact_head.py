@@ -66,11 +66,13 @@ def heads() -> Mapping[FactKind, FactHead]:
 def weighed(reading: Reading, candidates: Sequence[Candidate], embed: Embed) -> list[FoundFact]:
     """Of each value whose it most probably is, with that chance; what may be shown is at least ``SURE``."""
     best: dict[int, FoundFact] = {}
+    vectors = vectors_of(candidates, reading, embed) if candidates else np.zeros((0, 0))
     for kind, head in heads().items():
-        told = [one for one in candidates if one.fact.kind == kind]
-        if not told:
+        places = [place for place, one in enumerate(candidates) if one.fact.kind == kind]
+        if not places:
             continue
-        chances = head.chances([one.features for one in told], vectors_of(told, reading, embed))
+        told = [candidates[place] for place in places]
+        chances = head.chances([one.features for one in told], vectors[places])
         for one, chance in zip(told, chances.tolist(), strict=True):
             sure = max(chance, SURE) if head.is_shown(one.features, chance) else min(chance, UNSURE)
             if sure > (best[one.value].confidence if one.value in best else LEAST):

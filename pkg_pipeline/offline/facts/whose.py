@@ -57,43 +57,51 @@ class Whose(NamedTuple):
 UNSAID: Final = Whose("unsaid")
 
 
-class _Mark(NamedTuple):
+class Mark(NamedTuple):
     place: int
     whose: Whose
 
 
-def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mark]:
-    """Everybody whom a piece of text speaks of, in its order.
+def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[Mark]:
+    """Everybody whom a piece of text speaks of, in its order; found once in each.
 
     ``kind``: of the value in question; a bank has no account, and whoever moves to their son's lives there.
     """
-    found: list[_Mark] = []
+    kind = kind if kind in ("account", "address") else ""
+    key = (line.index, kind, text)
+    if key not in reading.marks:
+        reading.marks[key] = _marked(text, line, reading, kind)
+    return reading.marks[key]
+
+
+def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
+    found: list[Mark] = []
     language, people = line.language, reading.source.participants
     for m in cue(language, "kin").finditer(text) if kind != "address" else ():
         kin = next(one for one in m.groups() if one)
         called = _CALLED.match(text[m.end() :])
-        found.append(_Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
+        found.append(Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
     trades = [m for m in cue(language, "role").finditer(text) if kind != "account"]
-    found += [_Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
+    found += [Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
     for one in names_in(text, people):
         title = cue(language, "title").search(text[: one.start])
         if not is_known(one) and title is None:
             continue
         if one.person == line.speaker and not text[one.end :].startswith(("'s", "’s")):
-            found.append(_Mark(one.start, Whose("own", one.person)))
+            found.append(Mark(one.start, Whose("own", one.person)))
         elif not (one.person is not None and _is_called(text, one.start, one.end)):
             word = f"{title.group()}{one.word}" if title is not None and not is_known(one) else one.word
-            found.append(_Mark(one.end, _named(word, one.person, language)))
-    found += [_Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
-    found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
-    found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
+            found.append(Mark(one.end, _named(word, one.person, language)))
+    found += [Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
+    found += [Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
+    found += [Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
     return _without_appositions(sorted(found, key=lambda mark: mark.place), trades, text)
 
 
-def _without_appositions(marks: list[_Mark], trades: list[re.Match[str]], text: str) -> list[_Mark]:
+def _without_appositions(marks: list[Mark], trades: list[re.Match[str]], text: str) -> list[Mark]:
     """Marks without the trades of who is named right before them."""
     places = {m.start("role") for m in trades}
-    kept: list[_Mark] = []
+    kept: list[Mark] = []
     for mark in marks:
         is_beside = bool(kept) and kept[-1].whose.way == "named" and kept[-1].place not in places
         if mark.place in places and is_beside and not text[kept[-1].place : mark.place].strip(" ,(（，—–-"):
