@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from pkg_pipeline.memory.records import Language, Person
@@ -34,8 +34,9 @@ def aside(name: str, text: str, language: Language) -> bool:
     return own or (language != "en" and name in {"laughter"} and _patterns("en")[name].search(text) is not None)
 
 
-def asides(text: str, language: Language) -> set[str]:
-    return {name for name in _patterns(language) if aside(name, text, language)}
+@lru_cache(maxsize=4096)
+def asides(text: str, language: Language) -> frozenset[str]:
+    return frozenset(name for name in _patterns(language) if aside(name, text, language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from calendar import monthrange
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pkg_pipeline.memory.records import Language
@@ -213,12 +213,16 @@ def _rules(language: Language) -> tuple[tuple[re.Pattern[str], Words], ...]:
     )
 
 
-def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
+def find_dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
     """Every date in a text, in order without overlaps; earlier rules win.
 
     ``today``: local day spoken. Chinese and Russian texts are read with English rules too.
     """
-    text = text[:MOST_CHARS]
+    return _dates(text[:MOST_CHARS], language, today)
+
+
+@lru_cache(maxsize=4096)
+def _dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
     found: list[FoundDate] = []
     taken = bytearray(len(text))
     for tongue in dict.fromkeys((language, "en")):
@@ -239,9 +243,9 @@ def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
     return _told_apart(sorted(found, key=lambda f: f.start), today)
 
 
-def _told_apart(found: list[FoundDate], today: date) -> list[FoundDate]:
+def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
     """Without what only says more of the day beside it: "tomorrow by the evening", "Saturday, the 23rd"."""
-    return [one for one in found if not any(_adds_to(one, other, today) for other in found if other is not one)]
+    return tuple(one for one in found if not any(_adds_to(one, other, today) for other in found if other is not one))
 
 
 def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:

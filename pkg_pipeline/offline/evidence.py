@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.dates import due_date
@@ -78,6 +78,7 @@ class Heard:
         return self.answer is not None and bool({"thanks", "received"} & claims(self.answer.message.text))
 
 
+@lru_cache(maxsize=4096)
 def claims(text: str) -> frozenset[str]:
     """What a text says of a promise, whichever: finished, received, not yet …"""
     affirmed = _affirmed(text)

@@ -81,6 +81,7 @@ def words_of(text: str, language: Language) -> list[str]:
     return [word for word in rjieba.cut(text) if re.search(r"[^\W_]", word)]
 
 
+@lru_cache(maxsize=4096)
 def terms_of(text: str, language: Language) -> tuple[str, ...]:
     """Stems of content words in order."""
     stop = phrases(language).stopwords

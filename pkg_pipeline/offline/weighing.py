@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.dates import find_dates
@@ -48,6 +49,7 @@ class Weighed:
         return any(signal.name in names for signal in self.signals)
 
 
+@lru_cache(maxsize=4096)
 def is_question(text: str) -> bool:
     return mark("question").search(text) is not None
 

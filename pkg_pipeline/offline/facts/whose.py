@@ -13,7 +13,7 @@ from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.facts.cases import nominative
 from pkg_pipeline.offline.facts.gender import may_be
-from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade
+from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
 from pkg_pipeline.offline.reading import Line, Reading
 from pkg_pipeline.offline.weighing import is_question
 
@@ -284,15 +284,15 @@ def is_signed(line: Line, start: int) -> bool:
 
 def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
     """Of a value that answers a question: the answerer's, or whose the question asked for."""
-    asks = any_cue(f"asks_{kind}")
+    asks = f"asks_{kind}"
     for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
         if one.speaker == line.speaker:
             continue
-        if any_cue("asks_back").search(one.message.text) and _asked_itself(asks, one, line, reading):
+        if says("asks_back", one.message.text) and _asked_itself(asks, one, line, reading):
             return Whose("asked", line.speaker)
-        if not asks.search(one.message.text):
+        if not says(asks, one.message.text):
             continue
-        sentence = next((s.text for s in one.sentences if asks.search(s.text)), one.message.text)
+        sentence = next((s.text for s in one.sentences if says(asks, s.text)), one.message.text)
         about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]
         about = [who for who in about if who.person not in (line.speaker, one.speaker) or who.name]
         if about:
@@ -302,10 +302,10 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
     return UNSAID
 
 
-def _asked_itself(asks: re.Pattern[str], back: Line, line: Line, reading: Reading) -> bool:
+def _asked_itself(asks: str, back: Line, line: Line, reading: Reading) -> bool:
     """Whether somebody had asked for a value before they are asked back."""
     before = reading.lines[max(0, back.index - ASKED_BEFORE) : back.index]
-    return any(one.speaker == line.speaker and asks.search(one.message.text) for one in before)
+    return any(one.speaker == line.speaker and says(asks, one.message.text) for one in before)
 
 
 def _told_before(line: Line, reading: Reading) -> Whose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import get_args
 
 from pkg_pipeline.memory.records import Language
@@ -56,6 +56,12 @@ def cue(language: Language, name: str) -> re.Pattern[str]:
 def any_cue(name: str) -> re.Pattern[str]:
     """A pattern in any of the languages."""
     return in_any("offline", "facts", name)
+
+
+@lru_cache(maxsize=16_384)
+def says(name: str, text: str) -> bool:
+    """Whether a text holds a pattern in any of the languages."""
+    return any_cue(name).search(text) is not None
 
 
 @cache
