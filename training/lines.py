@@ -1,23 +1,26 @@
 """Fits the head of lines (``lines.npz``) on our own labelled conversations: ``python -m training.lines``.
 
-Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are.
+Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are. Then
+boosted trees on what is said of lines by heads that did not see them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkg_pipeline.offline import line_head
+from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
 from pkg_pipeline.offline.line_features import Named, of_reading
-from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, matrix, vectors_around
+from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, as_used, matrix, vectors_around
 from pkg_pipeline.offline.reading import Reading, read
+from training.boosting import SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
 from training.newton import newton
 from training.talks import Talk
@@ -45,10 +48,24 @@ class Lines:
     right: Labels
     folds: NDArray[np.int64]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         seen = Counter(name for row in self.rows for name in row)
         return tuple(sorted(name for name, count in seen.items() if count >= LEAST))
+
+    @cached_property
+    def x(self) -> Floats:
+        return matrix(self.rows, self.names)
+
+    def around(self, alone: Floats) -> Floats:
+        """What is around each line in its talk, by what is said of each alone."""
+        found: list[Floats] = []
+        at = 0
+        for reading in self.readings:
+            speakers = [line.speaker for line in reading.lines]
+            found.append(surroundings(speakers, alone[at : at + len(speakers)]))
+            at += len(speakers)
+        return np.vstack(found)
 
 
 def _right(talk: Talk, reading: Reading) -> list[list[float]]:
@@ -81,28 +98,56 @@ def lines() -> Lines:
     )
 
 
-def fitted(told: Lines, places: NDArray[np.bool_], names: Sequence[str]) -> Heads:
-    """The heads of the lines at ``places``."""
-    x = np.hstack([matrix(told.rows, names), told.vectors])
+def fitted(told: Lines, places: NDArray[np.bool_], near: Floats | None = None) -> Floats:
+    """Heads by weights of the lines at ``places``; ``near``: those of most of these lines."""
+    x = np.hstack([told.x, told.vectors])
     weights = np.zeros((len(HEADS), x.shape[1]))
     for number, vectors in enumerate(VECTORS.values()):
         used = places & ~np.isnan(told.right[:, number])
-        size = len(names) + 1 + vectors * DIMENSIONS
-        precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(names) + 1, vectors * DIMENSIONS])
-        weights[number, :size] = newton(x[used, :size], told.right[used, number], np.zeros(size), precision)
-    return Heads(tuple(names), weights)
+        size = len(told.names) + 1 + vectors * DIMENSIONS
+        precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(told.names) + 1, vectors * DIMENSIONS])
+        start = None if near is None else near[number, :size]
+        weights[number, :size] = newton(x[used, :size], told.right[used, number], np.zeros(size), precision, start)
+    return weights
+
+
+def trees_of(told: Lines, places: NDArray[np.bool_], alone: Floats, seeds: Sequence[int]) -> Trees:
+    """The trees of the lines at ``places``; ``alone``: log-odds of every line by a head that did not see it."""
+    x = np.hstack([told.around(alone), told.x])
+    return boosted(x[places], told.right[places, :JUDGED], seeds)
+
+
+def _said(told: Lines, weights: Floats, places: NDArray[np.bool_]) -> Floats:
+    return as_used(np.hstack([told.x[places], told.vectors[places]]) @ weights.T)
+
+
+@cache
+def _without(folds: frozenset[int]) -> Floats:
+    """Heads by weights of all lines but those of some folds."""
+    told = lines()
+    return fitted(told, ~np.isin(told.folds, list(folds)), _without(frozenset()) if folds else None)
+
+
+def _unseen(without: frozenset[int]) -> Floats:
+    """What heads say of every line that saw neither its fold nor the folds ``without``."""
+    told = lines()
+    alone = np.zeros((len(told.rows), len(HEADS)))
+    for fold in range(FOLDS):
+        here = told.folds == fold
+        alone[here] = _said(told, _without(without | {fold}), here)
+    return alone
 
 
 @cache
 def left_out() -> list[Reading]:
-    """Every talk with what heads say of its lines that did not see its fold."""
+    """Every talk with what heads and trees say of its lines that did not see its fold."""
     told = lines()
     log_odds = np.zeros((len(told.rows), len(HEADS)))
     for fold in range(FOLDS):
         here = told.folds == fold
-        heads = fitted(told, ~here, told.names)
-        rows = [row for row, is_here in zip(told.rows, here, strict=True) if is_here]
-        log_odds[here] = heads.log_odds(rows, told.vectors[here])
+        alone = _unseen(frozenset({fold}))
+        judged = trees_of(told, ~here, alone, SEEDS[:1]).log_odds(np.hstack([told.around(alone), told.x])[here])
+        log_odds[here] = np.hstack([judged, alone[here, JUDGED:]])
     said = line_head.chances(log_odds)
     found: list[Reading] = []
     at = 0
@@ -112,10 +157,18 @@ def left_out() -> list[Reading]:
     return found
 
 
-def main() -> None:
+@cache
+def fit() -> Heads:
+    """The heads and trees of every line."""
     told = lines()
-    heads = fitted(told, np.ones(len(told.rows), dtype=np.bool_), told.names)
-    np.savez_compressed(WEIGHTS, names=np.array(heads.names), weights=heads.weights.astype(np.float16))
+    everywhere = np.ones(len(told.rows), dtype=np.bool_)
+    return Heads(told.names, _without(frozenset()), trees_of(told, everywhere, _unseen(frozenset()), SEEDS))
+
+
+def main() -> None:
+    heads = fit()
+    trees = {one.name: getattr(heads.trees, one.name) for one in fields(Trees)}
+    np.savez_compressed(WEIGHTS, names=np.array(heads.names), weights=heads.weights.astype(np.float16), **trees)
 
 
 if __name__ == "__main__":

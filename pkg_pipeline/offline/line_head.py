@@ -1,4 +1,5 @@
-"""The head of lines: whether a line of a chat says a task or a decision, from vectors and the features of the rules.
+"""The head of lines: whether a line of a chat says a task or a decision, from vectors and the features of the rules;
+then trees weigh it among the lines around it.
 
 One head for all languages, since the vectors are. Its weights are in ``lines.npz``, fitted by ``make train``.
 """
@@ -6,7 +7,7 @@ One head for all languages, since the vectors are. Its weights are in ``lines.np
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
 from pkg_pipeline.offline.line_features import Named, neighbours, of_reading
 from pkg_pipeline.offline.reading import LineChance, Reading
 from pkg_pipeline.stages.ports import Vectors
@@ -34,14 +36,19 @@ HEADS: Final = ("task", "decision", "speaker")
 
 @dataclass(frozen=True)
 class Heads:
-    """Weights of each head: of the features by ``names``, then of the vectors of the line, before and after it."""
+    """Weights of each head: of the features by ``names``, then of the vectors of the line, before and after it; trees
+    that judge a line among others.
+    """
 
     names: tuple[str, ...]
     weights: Floats
+    trees: Trees
 
-    def log_odds(self, rows: Sequence[Named], vectors: Floats) -> Floats:
-        """Lines by heads; ``vectors``: lines by three vectors in a row."""
-        return np.hstack([matrix(rows, self.names), vectors]) @ self.weights.T
+    def log_odds(self, reading: Reading, embed: Embed) -> Floats:
+        """Lines by heads."""
+        x = matrix(of_reading(reading), self.names)
+        alone = as_used(np.hstack([x, vectors_around(reading, embed)]) @ self.weights.T)
+        return among(reading, alone, x, self.trees)
 
 
 def matrix(rows: Sequence[Named], names: Sequence[str]) -> Floats:
@@ -54,6 +61,12 @@ def matrix(rows: Sequence[Named], names: Sequence[str]) -> Floats:
             if (place := places.get(name)) is not None:
                 row[place] = value
     return x
+
+
+def among(reading: Reading, alone: Floats, x: Floats, trees: Trees) -> Floats:
+    """Log-odds of lines by heads once the lines around them are seen; ``alone``: before that, ``x``: features."""
+    judged = trees.log_odds(np.hstack([surroundings([line.speaker for line in reading.lines], alone), x]))
+    return np.hstack([judged, alone[:, JUDGED:]])
 
 
 def vectors_around(reading: Reading, embed: Embed) -> Floats:
@@ -74,16 +87,20 @@ def vectors_around(reading: Reading, embed: Embed) -> Floats:
 @cache
 def heads() -> Heads:
     with files("pkg_pipeline.offline").joinpath("lines.npz").open("rb") as stream, np.load(stream) as found:
-        return Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64))
+        trees = Trees(**{one.name: found[one.name] for one in fields(Trees)})
+        return Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64), trees)
+
+
+def as_used(log_odds: Floats) -> Floats:
+    """Within bounds and rounded."""
+    return np.round(np.clip(log_odds, -FURTHEST, FURTHEST), DECIMALS) + 0.0
 
 
 def chances(log_odds: Floats) -> tuple[LineChance, ...]:
-    """What the heads say of each line, as it is used: within bounds and rounded."""
-    told = np.round(np.clip(log_odds, -FURTHEST, FURTHEST), DECIMALS) + 0.0
-    return tuple(LineChance(*map(float, row)) for row in told)
+    """What the heads say of each line, as it is used."""
+    return tuple(LineChance(*map(float, row)) for row in as_used(log_odds))
 
 
 def judged(reading: Reading, embed: Embed) -> Reading:
     """The reading with what the heads say of each line."""
-    log_odds = heads().log_odds(of_reading(reading), vectors_around(reading, embed))
-    return replace(reading, chances=chances(log_odds))
+    return replace(reading, chances=chances(heads().log_odds(reading, embed)))

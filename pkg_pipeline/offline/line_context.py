@@ -1,0 +1,79 @@
+"""What the lines around a line make of it: boosted trees over what the head of lines says of each alone, and its
+features. "14th, at hers" - "coming" says little line by line, and together a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.memory.records import Person
+
+Floats = NDArray[np.float64]
+
+REACH: Final = 4
+"""Lines before and after that are looked at."""
+JUDGED: Final = 2
+"""Heads whose log-odds the trees judge anew: says a task, says a decision."""
+NOBODY: Final = -6.0
+"""Log-odds where there is no line: less than any line has."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees of each head judged; arrays are heads by trees by nodes, the root first.
+
+    ``column``: what a node asks for, -1 in a leaf; up to ``most`` one goes to ``low``, else to ``high``; ``value``: of a
+    leaf, in log-odds. ``start``: log-odds before any tree, by head.
+    """
+
+    column: NDArray[np.int16]
+    most: NDArray[np.float32]
+    low: NDArray[np.uint8]
+    high: NDArray[np.uint8]
+    value: NDArray[np.float32]
+    start: Floats
+
+    def log_odds(self, x: Floats) -> Floats:
+        """Lines by heads; ``x``: lines by columns (``surroundings``, then features)."""
+        return np.stack([self._of_head(x.astype(np.float32), head) for head in range(len(self.start))], axis=1)
+
+    def _of_head(self, x: NDArray[np.float32], head: int) -> Floats:
+        trees = np.arange(self.column.shape[1])
+        node = np.zeros((len(x), len(trees)), dtype=np.intp)
+        rows = np.arange(len(x))[:, None]
+        while True:
+            column = self.column[head, trees, node]
+            if (column < 0).all():
+                return self.start[head] + self.value[head, trees, node].sum(axis=1, dtype=np.float64)
+            is_low = x[rows, column] <= self.most[head, trees, node]
+            below = np.where(is_low, self.low[head, trees, node], self.high[head, trees, node])
+            node = np.where(column < 0, node, below)
+
+
+def surroundings(speakers: Sequence[Person], alone: Floats) -> Floats:
+    """Of each line what the head says of it alone, of those around it, and the most of another's and the speaker's own
+    before and after; ``alone``: lines by heads.
+    """
+    return np.array([_around(speakers, alone, place) for place in range(len(speakers))])
+
+
+def _around(speakers: Sequence[Person], alone: Floats, place: int) -> list[float]:
+    found: list[float] = [*alone[place]]
+    before = range(max(0, place - REACH), place)
+    after = range(place + 1, min(len(speakers), place + 1 + REACH))
+    for step in (*range(-REACH, 0), *range(1, REACH + 1)):
+        other = place + step
+        is_line = 0 <= other < len(speakers)
+        said = alone[other, :JUDGED] if is_line else [NOBODY] * JUDGED
+        found += [*said, float(speakers[other] == speakers[place]) if is_line else -1.0]
+    for lines in (before, after):
+        for head in range(JUDGED):
+            for is_own in (False, True):
+                said = (alone[i, head] for i in lines if (speakers[i] == speakers[place]) == is_own)
+                found.append(max(said, default=NOBODY))
+    return found
