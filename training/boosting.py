@@ -50,9 +50,9 @@ def _of_one(x: Floats, right: Floats, seeds: Sequence[int]) -> dict[str, NDArray
         "low": np.zeros(shape, dtype=np.uint8),
         "high": np.zeros(shape, dtype=np.uint8),
         "value": np.zeros(shape, dtype=np.float32),
-        "start": np.mean([fit._baseline_prediction.item() for fit in fits]),
+        "start": np.array(fits[0]._baseline_prediction.item()),  # noqa: SLF001
     }
-    for number, (tree,) in enumerate(one for fit in fits for one in fit._predictors):
+    for number, (tree,) in enumerate(one for fit in fits for one in fit._predictors):  # noqa: SLF001
         nodes = tree.nodes
         is_leaf = nodes["is_leaf"].astype(bool)
         here = number, slice(len(nodes))

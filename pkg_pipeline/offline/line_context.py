@@ -27,8 +27,8 @@ NOBODY: Final = -6.0
 class Trees:
     """Boosted trees of each head judged; arrays are heads by trees by nodes, the root first.
 
-    ``column``: what a node asks for, -1 in a leaf; up to ``most`` one goes to ``low``, else to ``high``; ``value``: of a
-    leaf, in log-odds. ``start``: log-odds before any tree, by head.
+    ``column``: what a node asks for, -1 in a leaf; up to ``most`` one goes to ``low``, else to ``high``; ``value``: a
+    leaf's, in log-odds. ``start``: log-odds before any tree, by head.
     """
 
     column: NDArray[np.int16]
