@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
 from pkg_pipeline.offline.line_features import Named, of_reading
-from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, as_used, matrix, vectors_around
+from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, Judge, as_used, matrix, vectors_around
 from pkg_pipeline.offline.reading import Reading, read
 from training.boosting import SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
@@ -158,17 +158,19 @@ def left_out() -> list[Reading]:
 
 
 @cache
-def fit() -> Heads:
+def fit() -> Judge:
     """The heads and trees of every line."""
     told = lines()
     everywhere = np.ones(len(told.rows), dtype=np.bool_)
-    return Heads(told.names, _without(frozenset()), trees_of(told, everywhere, _unseen(frozenset()), SEEDS))
+    trees = trees_of(told, everywhere, _unseen(frozenset()), SEEDS)
+    return Judge(Heads(told.names, _without(frozenset())), trees)
 
 
 def main() -> None:
-    heads = fit()
-    trees = {one.name: getattr(heads.trees, one.name) for one in fields(Trees)}
-    np.savez_compressed(WEIGHTS, names=np.array(heads.names), weights=heads.weights.astype(np.float16), **trees)
+    judge = fit()
+    trees = {one.name: getattr(judge.trees, one.name) for one in fields(Trees)}
+    weights = judge.heads.weights.astype(np.float16)
+    np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **trees)
 
 
 if __name__ == "__main__":

@@ -36,19 +36,30 @@ HEADS: Final = ("task", "decision", "speaker")
 
 @dataclass(frozen=True)
 class Heads:
-    """Weights of each head: of the features by ``names``, then of the vectors of the line, before and after it; trees
-    that judge a line among others.
-    """
+    """Weights of each head: of the features by ``names``, then of the vectors of the line, before and after it."""
 
     names: tuple[str, ...]
     weights: Floats
+
+    def log_odds(self, rows: Sequence[Named], vectors: Floats) -> Floats:
+        """Lines by heads; ``vectors``: lines by three vectors in a row."""
+        return np.hstack([matrix(rows, self.names), vectors]) @ self.weights.T
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The heads of lines and the trees that judge a line among others."""
+
+    heads: Heads
     trees: Trees
 
     def log_odds(self, reading: Reading, embed: Embed) -> Floats:
         """Lines by heads."""
-        x = matrix(of_reading(reading), self.names)
-        alone = as_used(np.hstack([x, vectors_around(reading, embed)]) @ self.weights.T)
-        return among(reading, alone, x, self.trees)
+        rows = of_reading(reading)
+        alone = as_used(self.heads.log_odds(rows, vectors_around(reading, embed)))
+        around = surroundings([line.speaker for line in reading.lines], alone)
+        judged = self.trees.log_odds(np.hstack([around, matrix(rows, self.heads.names)]))
+        return np.hstack([judged, alone[:, JUDGED:]])
 
 
 def matrix(rows: Sequence[Named], names: Sequence[str]) -> Floats:
@@ -61,12 +72,6 @@ def matrix(rows: Sequence[Named], names: Sequence[str]) -> Floats:
             if (place := places.get(name)) is not None:
                 row[place] = value
     return x
-
-
-def among(reading: Reading, alone: Floats, x: Floats, trees: Trees) -> Floats:
-    """Log-odds of lines by heads once the lines around them are seen; ``alone``: before that, ``x``: features."""
-    judged = trees.log_odds(np.hstack([surroundings([line.speaker for line in reading.lines], alone), x]))
-    return np.hstack([judged, alone[:, JUDGED:]])
 
 
 def vectors_around(reading: Reading, embed: Embed) -> Floats:
@@ -85,10 +90,10 @@ def vectors_around(reading: Reading, embed: Embed) -> Floats:
 
 
 @cache
-def heads() -> Heads:
+def judge() -> Judge:
     with files("pkg_pipeline.offline").joinpath("lines.npz").open("rb") as stream, np.load(stream) as found:
         trees = Trees(**{one.name: found[one.name] for one in fields(Trees)})
-        return Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64), trees)
+        return Judge(Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64)), trees)
 
 
 def as_used(log_odds: Floats) -> Floats:
@@ -103,4 +108,4 @@ def chances(log_odds: Floats) -> tuple[LineChance, ...]:
 
 def judged(reading: Reading, embed: Embed) -> Reading:
     """The reading with what the heads say of each line."""
-    return replace(reading, chances=chances(heads().log_odds(reading, embed)))
+    return replace(reading, chances=chances(judge().log_odds(reading, embed)))

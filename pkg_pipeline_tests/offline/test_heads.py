@@ -41,8 +41,8 @@ def test_the_head_of_lines_is_that_of_the_talks() -> None:
     readings = lines.lines().readings[::3]
     anew = lines.fit()
     mine, made = (
-        chance(np.vstack([heads.log_odds(reading, embed) for reading in readings]))
-        for heads in (line_head.heads(), anew)
+        chance(np.vstack([judge.log_odds(reading, embed) for reading in readings]))
+        for judge in (line_head.judge(), anew)
     )
     assert float(np.abs(mine - made).mean()) < SAME
     assert lines.WEIGHTS.stat().st_size < 300_000
