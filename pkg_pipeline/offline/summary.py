@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -32,6 +32,8 @@ CHINESE_FACTOR = 3.2
 MOST_PIECES = 7
 MOST_OF_TALK = 0.4
 """Of the words of a talk at most this share."""
+LEAST_OF_TALK = 0.25
+"""A summary is not cut below it for the sake of the names in it."""
 MEETING_PIECE_WORDS = 7
 UNIT_WORDS = 45
 UNIT_CHARACTERS = 80
@@ -178,10 +180,36 @@ def summarise(reading: Reading, topics: Sequence[str], found: Evidence, publishi
         power=_power(reading),
         fits=lambda chosen: len(runs_of([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
     )
+    outcomes = {i for i in order if units[i].sentence in found.outcomes}
+    order = within_share(order, outcomes, told, reading)
     if not order:
         order = [min(range(len(units)), key=lambda i: (not sound(i), pieces[i].cost))]
-    parts += [sentence_of(run, reading) for run in runs_of([told[i] for i in sorted(order)])]
+    parts += _sentences(order, told, reading)
     return _joined(parts, reading)
+
+
+def _sentences(chosen: Sequence[int], told: Sequence[Told], reading: Reading) -> list[str]:
+    return [sentence_of(run, reading) for run in runs_of([told[i] for i in sorted(chosen)])]
+
+
+def within_share(chosen: Sequence[int], spared: Collection[int], told: Sequence[Told], reading: Reading) -> list[int]:
+    """Without what was chosen last, ``spared`` apart, where the names before the pieces make them too long for the talk
+    and enough is left.
+    """
+    kept = list(chosen)
+    for i in reversed(chosen):
+        less = [one for one in kept if one != i]
+        if i in spared or words_of(less, told, reading) < LEAST_OF_TALK * reading.words:
+            continue
+        if words_of(kept, told, reading) <= MOST_OF_TALK * reading.words:
+            break
+        kept = less
+    return kept
+
+
+def words_of(chosen: Sequence[int], told: Sequence[Told], reading: Reading) -> int:
+    """Of what is told, with the names before it."""
+    return count_words(" ".join(_sentences(chosen, told, reading)))
 
 
 def _power(reading: Reading) -> float:
