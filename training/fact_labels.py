@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from unicodedata import combining, normalize
 
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.text.normalise import comparable
@@ -66,7 +67,7 @@ def is_value(kind: str, found: str, label: str) -> bool:
 
 
 def _stems(text: str, kind: str) -> set[str]:
-    text = text.casefold().replace("ё", "е")
+    text = "".join(one for one in normalize("NFKD", text.casefold()) if not combining(one))
     if kind == "family":
         for words, one in KIN:
             text = words.sub(one, text)

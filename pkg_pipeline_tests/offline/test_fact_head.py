@@ -26,7 +26,7 @@ SHOWN: dict[FactKind, tuple[float, int]] = {
 def test_the_weights_of_the_package_are_those_of_the_accounts(kind: FactKind) -> None:
     told = facts.examples()[kind]
     rows, vectors = [one.candidate.features for one in told], facts.vectors(told)
-    packaged, made = heads()[kind], facts.fitted(told, 0.0)
+    packaged, made = heads()[kind], facts.fitted(told)
     assert float(np.abs(packaged.chances(rows, vectors) - made.chances(rows, vectors)).mean()) < SAME
     assert facts.WEIGHTS.stat().st_size < 300_000
 

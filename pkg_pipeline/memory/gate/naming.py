@@ -142,7 +142,7 @@ def _strangers() -> re.Pattern[str]:
     return re.compile(
         f"[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
         f"|(?:{introduced})[{surnames}][{HAN}]{{1,2}}?{data['after']}"
-        f"|[{surnames}](?:{data['titles']})|{data['stands']}[{sure}][{HAN}]{{1,2}}?{data['after']}"
+        f"|[{surnames}](?:{data['titles']})|{data['stands']}(?!谢谢)[{sure}][{HAN}]{{1,2}}?{data['after']}"
     )
 
 

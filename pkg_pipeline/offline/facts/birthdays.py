@@ -30,7 +30,7 @@ _YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
 
 def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     for sentence in line.sentences:
-        if is_question(any_cue("asks_back").sub("", sentence.text)):
+        if is_question(any_cue("reminds").sub("", any_cue("asks_back").sub("", sentence.text))):
             continue
         found = _told(sentence, line, reading) or _wished(sentence, line, reading) or _answered(sentence, line, reading)
         if found is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
@@ -28,6 +29,9 @@ BEGINNING: Final = 3
 FEW_WORDS: Final = 4
 MANY_WORDS: Final = 16
 SURE: Final = 0.9
+_DOOR: Final = re.compile(
+    r"\b(?:кв|подъезд|офис|оф|flat|apt|unit|street|st|road|rd|lane|ave)\b|[号室栋楼弄]", re.IGNORECASE
+)
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
 
 
@@ -66,7 +70,8 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
         around = _around(text, sentence, line, reading) if mentions else {}
         kept: list[Mention] = []
         for mention in mentions:
-            if any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
+            is_called = mention.kind == "position" and _is_called(mention, text, sentence.language)
+            if is_called or any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
                 continue
             kept.append(mention)
             count += 1
@@ -87,6 +92,11 @@ def _told(here: list[FoundFact], text: str) -> Iterator[Mention]:
         start = text.casefold().find(words.casefold())
         start = start if start >= 0 else max(0, text.casefold().find(words.split()[-1].casefold()[:4]))
         yield Mention(fact.kind, "told", fact.value, start, min(len(text), start + len(words)), {})
+
+
+def _is_called(mention: Mention, text: str, language: Language) -> bool:
+    """Whether a trade is only how somebody is addressed or named ("谢谢王老师")."""
+    return any(m.start() < mention.end and mention.start < m.end() for m in said(language, "called").finditer(text))
 
 
 def _overlap(one: Mention, other: Mention) -> bool:
@@ -154,10 +164,14 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
     ends = [cut.start() for cut in _CLAUSE.finditer(text) if cut.start() >= mention.end] + [len(text)]
     lead, tail = text[cuts[-1] : mention.start], text[mention.end : ends[0]]
     value = text[mention.start : mention.end]
+    whole = line.message.text[:MAX_MESSAGE_CHARS]
     groups = {f"group {name}": 1.0 for name, word in mention.groups.items() if word and name != "value"}
     people = reading.source.participants
     checks = {
         "unlike": said(language, "unlike").search(text[: mention.start]) is not None,
+        "negated": said(language, "negated").search(text[: mention.start]) is not None,
+        "copula": said(language, "copula").search(text[: mention.start]) is not None,
+        "unreal around": cue(language, "unreal").search(lead + " " + tail) is not None,
         "unreal before": cue(language, "unreal").search(lead) is not None,
         "news in clause": said(language, "news").search(lead + " " + tail) is not None,
         "work in clause": said(language, "work").search(lead + " " + tail) is not None,
@@ -174,6 +188,10 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
         "person": any(is_known(one) for one in names_in(value, people)),
         "asked for": asked_before(mention.kind, line, reading) != UNSAID,
         "no group": not groups,
+        "a word of addresses": mention.kind == "address" and said(language, "address").search(whole) is not None,
+        "theirs in clause": any_cue("theirs").search(lead) is not None,
+        "mine in clause": any_cue("mine").search(lead) is not None,
+        "a door": mention.kind == "address" and _DOOR.search(value) is not None,
     }
     at = mention.groups.get("at")
     return (

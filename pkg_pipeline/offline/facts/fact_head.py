@@ -26,7 +26,6 @@ DECIMALS: Final = 2
 SURE: Final = 0.9
 """How sure what is shown is at least: so many of those from the threshold on are right on accounts left out."""
 UNSURE: Final = 0.85
-RULED: Final = 0.3
 LEAST: Final = 0.3
 """Less sure is not even a candidate."""
 
@@ -40,9 +39,10 @@ class FactHead:
     names: tuple[str, ...]
     weights: Floats
     threshold: float
+    ruled: float
 
     def is_shown(self, features: Named, chance: float) -> bool:
-        return chance >= (RULED if features.get(SURE_RULE) else self.threshold)
+        return chance >= (self.ruled if features.get(SURE_RULE) else self.threshold)
 
     def chances(self, rows: Sequence[Named], vectors: Floats) -> Floats:
         """Of each candidate, 0 to 1."""
@@ -57,7 +57,7 @@ def heads() -> Mapping[FactKind, FactHead]:
             kind: FactHead(
                 tuple(found[f"{kind}: names"].tolist()),
                 found[f"{kind}: weights"].astype(np.float64),
-                float(found[f"{kind}: threshold"]),
+                *found[f"{kind}: thresholds"].tolist(),
             )
             for kind in WEIGHED
         }

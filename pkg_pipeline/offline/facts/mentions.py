@@ -62,6 +62,12 @@ def _jobs(language: Language) -> frozenset[str]:
     return frozenset(map(_stem, _table(language)["words"]["jobs"].split()))
 
 
+@cache
+def _not_jobs(language: Language) -> frozenset[str]:
+    """Words that only look so."""
+    return frozenset(_table(language)["words"]["not_jobs"].split())
+
+
 def _stem(word: str) -> str:
     plain = word.casefold().replace("ё", "е")
     return _ENDING.sub("", plain) if len(plain) > len("кок") else plain
@@ -87,7 +93,8 @@ def _trades(text: str, language: Language) -> Iterator[Mention]:
     known = _jobs(language)
     for m in _WORD.finditer(text) if known else ():
         parts = m.group().split("-")
-        if _stem(m.group()) not in known and _stem(parts[-1]) not in known:
+        is_known = _stem(m.group()) in known or _stem(parts[-1]) in known
+        if not is_known or m.group().casefold() in _not_jobs(language):
             continue
         left = said(language, "left_of_job").search(text[: m.start()])
         right = said(language, "right_of_job").match(text[m.end() :])

@@ -13,8 +13,12 @@ from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
 _LINK: Final = re.compile(
-    r"^\s*(?:[,(（:：—–-]|это|is|['’]s|是|，)?\s*(?:the |a |an |our |наш\w? |теперь |now )?$", re.IGNORECASE
+    r"^\s*(?:i ?['’]?m|i am|s?he ?['’]?s|s?he is|я|он|она|我|他|她|my|our|мо[йя])?\s*"
+    r"(?:[,(（:：—–-]|это|is|['’]s|就?是|，)?\s*(?:(?:the|an?|our|your|наш\w?|ваш\w?|теперь|now) )*$",
+    re.IGNORECASE,
 )
+_GROUPS: Final = frozenset({"group mine", "group you", "group he", "group who"})
+_Bearer = tuple[Person | None, str | None]
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - ")
 
 
@@ -29,7 +33,7 @@ class Way:
 
 def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> list[Way]:
     """Every hypothesis of whose a mention is; ``text``: the sentence with its names in capitals."""
-    found: dict[tuple[Person | None, str | None], Named] = {}
+    found: dict[_Bearer, Named] = {}
 
     def note(whose: Whose, *features: str) -> None:
         if whose.person is None and whose.name is None:
@@ -76,8 +80,17 @@ def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading
         note(antecedent(line, "", reading), "told of before")
     return [
         Way(person, name, _with_bearer(person, features, nearest, line, addressed))
-        for (person, name), features in found.items()
+        for (person, name), features in _without_others(found).items()
     ]
+
+
+def _without_others(found: dict[_Bearer, Named]) -> dict[_Bearer, Named]:
+    """Where the words beside a value say whose it is, everybody else is marked."""
+    said = {one for one, features in found.items() if _GROUPS & features.keys()}
+    return {
+        one: features if not said or one in said else features | {"the words say another": 1.0}
+        for one, features in found.items()
+    }
 
 
 def _meant(whose: Whose, line: Line, lead: str, reading: Reading) -> Whose:

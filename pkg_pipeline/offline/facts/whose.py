@@ -42,8 +42,9 @@ _BEHIND: Final = re.compile(
     r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
 )
 """A full name right behind a value, with or without what somebody does."""
-_ENDED: Final = re.compile(r"[.!?。！？]\s|\n")
+_ENDED: Final = re.compile(r"[.!?]\s|[。！？]|\n")
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_FULL_NAME: Final = re.compile(r"(?![小老阿])[\u4e00-\u9fff]{3}")
 
 
 class Whose(NamedTuple):
@@ -91,7 +92,8 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
             found.append(Mark(one.start, Whose("own", one.person)))
         elif not (one.person is not None and _is_called(text, one.start, one.end)):
             word = f"{title.group()}{one.word}" if title is not None and not is_known(one) else one.word
-            found.append(Mark(one.end, _named(word, one.person, language)))
+            person = one.person or _called_by_surname(one.word, people)
+            found.append(Mark(one.end, _named(word, person, language)))
     found += [Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
     found += [Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
@@ -149,7 +151,17 @@ def by_name(name: str, reading: Reading, language: Language) -> Whose:
     """Somebody whom a text calls so."""
     name = re.sub(r"['’]s$", "", " ".join(name.split()))
     people = reading.source.participants
-    return _named(name, find_person(name, people) or _called_by_trade(name, people), language)
+    person = find_person(name, people) or _called_by_trade(name, people) or _called_by_surname(name, people)
+    return _named(name, person, language)
+
+
+def _called_by_surname(name: str, people: tuple[Person, ...]) -> Person | None:
+    """The only participant who is listed by the surname of a full Chinese name ("小蔡", "蔡经理")."""
+    if not _FULL_NAME.fullmatch(name):
+        return None
+    surname = re.escape(name[0])
+    found = [one for one in people if re.search(rf"[小老阿]{surname}(?![\u4e00-\u9fff])", one.name)]
+    return found[0] if len(found) == 1 else None
 
 
 def _called_by_trade(name: str, people: tuple[Person, ...]) -> Person | None:
@@ -189,10 +201,13 @@ def last_marked(text: str, line: Line, reading: Reading, kind: str = "") -> Whos
     if not marks:
         return UNSAID
     last = marks[-1].whose
-    named = [mark.whose for mark in marks if mark.whose.way == "named"]
-    if last.way == "theirs":
-        return named[-1] if named else antecedent(line, "", reading)
-    return last
+    if last.way != "theirs":
+        return last
+    # somebody named before somebody's trade
+    for of_whom in (marked(text, line, reading, "account"), marks):
+        if named := [mark.whose for mark in of_whom if mark.whose.way == "named"]:
+            return named[-1]
+    return antecedent(line, "", reading)
 
 
 def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
@@ -201,7 +216,10 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
     before, start, end, after = span
     lead, tail = text[before:start], text[end:after]
     head = text.rfind("\n", 0, start) + 1
-    found = _labelled(text[max(before, head) : end], line, reading)
+    label = text[max(before, head) : end]
+    found = _labelled(label, line, reading)
+    if found.way == "unsaid" and line.language == "zh":
+        found = _labelled(_ENDED.split(label)[-1], line, reading)
     if found.way == "unsaid" and is_signed(line, start):
         return Whose("signed", line.speaker)
     if found.way == "unsaid":
