@@ -81,7 +81,9 @@ def mentions_in(text: str, language: Language, people: tuple[Person, ...]) -> It
         for m in wanted.finditer(text):
             start, end = m.span("value")
             value = text[start:end].strip(_EDGES)
-            is_person = kind in ("organization", "address") and any(a <= start and end <= b for a, b in persons)
+            is_person = kind in ("organization", "address") and any(
+                (a <= start and end <= b) or (kind == "address" and a < end and start < b) for a, b in persons
+            )
             if not value or len(value) > LONGEST or is_person:
                 continue
             plain = plain_kin(value) if kind == "family" and language == "ru" else value

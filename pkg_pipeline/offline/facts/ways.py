@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.facts.mentions import Mention
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, marked
+from pkg_pipeline.offline.facts.whose import UNSAID, Mark, Whose, antecedent, asked_before, by_name, marked
+from pkg_pipeline.offline.facts.words import cue
 from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -17,6 +19,7 @@ _LINK: Final = re.compile(
     r"(?:[,(（:：—–-]|это|is|['’]s|就?是|，)?\s*(?:(?:the|an?|our|your|наш\w?|ваш\w?|теперь|now) )*$",
     re.IGNORECASE,
 )
+NAME_WORDS: Final = 2
 _GROUPS: Final = frozenset({"group mine", "group you", "group he", "group who"})
 _Bearer = tuple[Person | None, str | None]
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - ")
@@ -33,55 +36,90 @@ class Way:
 
 def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> list[Way]:
     """Every hypothesis of whose a mention is; ``text``: the sentence with its names in capitals."""
-    found: dict[_Bearer, Named] = {}
-
-    def note(whose: Whose, *features: str) -> None:
-        if whose.person is None and whose.name is None:
-            return
-        found.setdefault((whose.person, whose.name), {}).update(dict.fromkeys(features, 1.0))
-
-    kind = mention.kind
-    marks = [one for one in marked(text, line, reading, kind) if not mention.start <= one.place <= mention.end]
+    marks = [one for one in marked(text, line, reading, mention.kind) if not mention.start <= one.place <= mention.end]
     before = [one for one in marks if one.place < mention.start]
     after = [one for one in marks if one.place > mention.end]
-    nearest = before[-1].whose if before else None
-    own, addressed = Whose("own", line.speaker), reading.addressee(line)
-    note(own, "speaker", "speaker: nobody named" if not marks else "speaker: somebody named")
+    noted = _Noted(mention, text, line, reading)
+    noted.add(Whose("own", line.speaker), "speaker", f"speaker: {'somebody' if marks else 'nobody'} named")
+    addressed = reading.addressee(line)
     if addressed is not None:
-        note(Whose("yours", addressed), "addressee")
-    for at, one in enumerate(before):
-        gap = text[one.place : mention.start]
-        names = [f"{one.whose.way} before"]
-        names += [f"{names[0]}, nearest"] if at == len(before) - 1 else []
-        names += [f"{names[0]}, same clause"] if not _CLAUSE.search(gap) else []
-        names += [f"{names[0]}, adjacent"] if _LINK.match(gap) else []
-        note(_meant(one.whose, line, text[: one.place], reading), *names)
-    for at, one in enumerate(after):
-        gap = text[mention.end : one.place]
-        names = [f"{one.whose.way} after"]
-        names += [f"{names[0]}, nearest"] if at == 0 else []
-        names += [f"{names[0]}, same clause"] if not _CLAUSE.search(gap) else []
-        is_beside = one.whose.way == "named" and len(gap.split()) <= 2 and not _CLAUSE.search(gap.strip(" ,，"))
-        names += [f"{names[0]}, adjacent"] if is_beside else []
-        note(_meant(one.whose, line, text[: one.place], reading), *names)
-    _by_groups(mention, text, line, reading, note)
-    for one in line.sentences:
-        if one.place != sentence.place:
-            for mark in marked(one.text, line, reading, kind):
-                if mark.whose.way == "named":
-                    note(
-                        mark.whose,
-                        "named in another sentence",
-                        f"named {'before' if one.place < sentence.place else 'after'}",
-                    )
-    if (asked := asked_before(kind, line, reading)).way != "unsaid":
-        note(asked, "asked for")
-    if not before and line.index:
-        note(antecedent(line, "", reading), "told of before")
+        noted.add(Whose("yours", addressed), "addressee")
+    noted.marks_before(before)
+    noted.marks_after(after)
+    noted.groups()
+    noted.elsewhere(sentence, is_alone=not before)
+    nearest = before[-1].whose if before else None
     return [
         Way(person, name, _with_bearer(person, features, nearest, line, addressed))
-        for (person, name), features in _without_others(found).items()
+        for (person, name), features in _without_others(noted.found).items()
     ]
+
+
+class _Noted:
+    """Whom the words around a mention may mean, each with the features that say so."""
+
+    def __init__(self, mention: Mention, text: str, line: Line, reading: Reading) -> None:
+        self.found: dict[_Bearer, Named] = {}
+        self._mention, self._text, self._line, self._reading = mention, text, line, reading
+
+    def add(self, whose: Whose, *features: str) -> None:
+        if whose.person is not None or whose.name is not None:
+            self.found.setdefault((whose.person, whose.name), {}).update(dict.fromkeys(features, 1.0))
+
+    def marks_before(self, marks: Sequence[Mark]) -> None:
+        for at, one in enumerate(marks):
+            gap = self._text[one.place : self._mention.start]
+            way = f"{one.whose.way} before"
+            names = [way] + [f"{way}, nearest"] * (at == len(marks) - 1)
+            names += [f"{way}, same clause"] * (_CLAUSE.search(gap) is None)
+            names += [f"{way}, adjacent"] * (_LINK.match(gap) is not None)
+            self.add(self._meant(one), *names)
+
+    def marks_after(self, marks: Sequence[Mark]) -> None:
+        for at, one in enumerate(marks):
+            gap = self._text[self._mention.end : one.place]
+            way = f"{one.whose.way} after"
+            names = [way] + [f"{way}, nearest"] * (at == 0)
+            names += [f"{way}, same clause"] * (_CLAUSE.search(gap) is None)
+            is_beside = len(gap.split()) <= NAME_WORDS and not _CLAUSE.search(gap.strip(" ,，"))
+            names += [f"{way}, adjacent"] * (is_beside and one.whose.way == "named")
+            self.add(self._meant(one), *names)
+
+    def _meant(self, mark: Mark) -> Whose:
+        is_pronoun = mark.whose.way == "theirs" and mark.whose.person is None and mark.whose.name is None
+        return antecedent(self._line, self._text[: mark.place], self._reading) if is_pronoun else mark.whose
+
+    def groups(self) -> None:
+        """By the words of the mention itself."""
+        groups, line, reading = self._mention.groups, self._line, self._reading
+        if groups.get("mine") or groups.get("my"):
+            self.add(Whose("own", line.speaker), "group mine")
+        if groups.get("you"):
+            person = reading.addressee(line)
+            self.add(UNSAID if person is None else Whose("yours", person), "group you")
+        if he := groups.get("he"):
+            self.add(antecedent(line, self._text[: self._mention.start], reading, he), "group he")
+        if who := groups.get("who"):
+            self.add(by_name(who, reading, line.language), "group who")
+        received = cue(line.language, "recipient").search(line.message.text)
+        if self._mention.kind == "address" and received:
+            self.add(by_name(received["who"], reading, line.language), "group who")
+
+    def elsewhere(self, sentence: Sentence, *, is_alone: bool) -> None:
+        """By what the verb, the other sentences and the messages before say. ``is_alone``: nobody is named before."""
+        line, reading, kind = self._line, self._reading, self._mention.kind
+        for one in line.sentences:
+            side = "before" if one.place < sentence.place else "after"
+            for mark in marked(one.text, line, reading, kind) if one.place != sentence.place else ():
+                if mark.whose.way == "named":
+                    self.add(mark.whose, "named in another sentence", f"named in a sentence {side}")
+        if (asked := asked_before(kind, line, reading)).way != "unsaid":
+            self.add(asked, "asked for")
+        if cue(line.language, "third_verb").search(self._text):
+            self.add(Whose("own", line.speaker), "speaker: a verb of another")
+            self.add(antecedent(line, self._text[: self._mention.start], reading), "third verb")
+        if is_alone and line.index:
+            self.add(antecedent(line, "", reading), "told of before")
 
 
 def _without_others(found: dict[_Bearer, Named]) -> dict[_Bearer, Named]:
@@ -91,24 +129,6 @@ def _without_others(found: dict[_Bearer, Named]) -> dict[_Bearer, Named]:
         one: features if not said or one in said else features | {"the words say another": 1.0}
         for one, features in found.items()
     }
-
-
-def _meant(whose: Whose, line: Line, lead: str, reading: Reading) -> Whose:
-    is_pronoun = whose.way == "theirs" and whose.person is None and whose.name is None
-    return antecedent(line, lead, reading) if is_pronoun else whose
-
-
-def _by_groups(mention: Mention, text: str, line: Line, reading: Reading, note) -> None:  # pyright: ignore
-    groups = mention.groups
-    if groups.get("mine") or groups.get("my"):
-        note(Whose("own", line.speaker), "group mine")
-    if groups.get("you"):
-        person = reading.addressee(line)
-        note(UNSAID if person is None else Whose("yours", person), "group you")
-    if groups.get("he"):
-        note(antecedent(line, text[: mention.start], reading, groups["he"] or ""), "group he")
-    if who := groups.get("who"):
-        note(by_name(who, reading, line.language), "group who")
 
 
 def _with_bearer(
