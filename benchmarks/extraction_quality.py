@@ -257,6 +257,22 @@ def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
         )
         for language in labelled.LANGUAGES:
             print(kinds[language, kind].row(language, fields))
+    run_summaries([labelled_source(talk) for language in labelled.LANGUAGES for talk in labelled.load(language)])
+
+
+def run_summaries(sources: list[SummaryInput]) -> None:
+    """How long the summaries of chats are, and how fast they are made where their readings were not."""
+    llm = OfflineLlm(embed=EMBEDDER.embed)
+    begun = time.process_time()
+    replies = [llm.complete(request_of(source)) for source in sources]
+    took = time.process_time() - begun
+    told = COUNTER.count_many([Answer.model_validate_json(reply.text).talks[0].summary for reply in replies])
+    said = [sum(COUNTER.count_many([message.text for message in source.messages])) for source in sources]
+    messages = sum(len(source.messages) for source in sources)
+    print(
+        f"\n{len(sources)} chats of {messages} messages: summaries {sum(told) / sum(said):.2f} of their tokens, "
+        f"{messages / took:,.0f} messages/s of a core's time"
+    )
 
 
 def run_short_chats(judge: Any) -> None:
