@@ -2,9 +2,10 @@
 
     python benchmarks/facts_truth.py [-v] [FOLDER]
 
-Each account is read talk after talk as a memory does; what passes the gate and the threshold of confirmation counts as
-found. Half of the accounts (by their names) were looked at while rules were written; the errors of the other half were
-read once, at the end (docs/figures.md): both are printed apart. ``-v`` shows what is wrong, of the first half alone.
+Each account is read talk after talk as a memory does, by a head of facts that did not see it; what passes the gate and
+the threshold of confirmation counts as found. Half of the accounts (by their names) was looked at while rules were
+written, of the other half only some and later (docs/figures.md): both are printed apart. ``-v`` shows what is wrong, of
+the first half alone.
 """
 
 from __future__ import annotations
