@@ -1,4 +1,4 @@
-"""Fits the head of endings (``endings.npz``) on every line of worlds, talks and accounts: ``python -m training.endings``.
+"""Fits the head of endings (``endings.npz``) on lines of worlds, talks and accounts: ``python -m training.endings``.
 
 Logistic regression with a normal prior around 0; a line is right if it closes any labelled task.
 """
