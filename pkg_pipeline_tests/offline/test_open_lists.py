@@ -7,10 +7,10 @@ import pytest
 from training.open_lists import Figures, judged
 
 FLOORS = {
-    "open every two weeks": (0.41, 0.45),
-    "tasks": (0.69, 0.61),
-    "closed of all": (0.94, 0.38),
-    "closed of found": (0.94, 0.61),
+    "open every two weeks": (0.43, 0.46),
+    "tasks": (0.69, 0.63),
+    "closed of all": (0.94, 0.41),
+    "closed of found": (0.94, 0.63),
     "superseded": (0.5, 0.14),
 }
 """Precision and recall just below what was reached (docs/figures.md)."""
