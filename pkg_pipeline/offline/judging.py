@@ -24,6 +24,9 @@ CANCELLED = 0.3
 """From here on an item counts as given up."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
+RELATED = ("fit", "around_fit", "asked_fit", "file_fits", "answers", "done_deed", "acknowledged")
+"""A file keeps what it shares one of these features with; what it shares none with at most perhaps."""
+UNRELATED = 0.7
 DECIMALS = 4
 """Logits are rounded, so that machines agree."""
 Head = Literal["kept", "renewed", "cancelled"]
@@ -89,6 +92,8 @@ def _kept_by(met: Met, by: Mapping[str, float], least: float) -> list[Judged]:
     found: list[tuple[float, float, int]] = []
     for i, given in met.pairs:
         chance = probability(given, by)
+        if given["file"] and not any(given[name] for name in RELATED):
+            chance = min(chance, UNRELATED)
         if chance >= least:
             found.append((chance, given["own_fit"], i))
     found.sort(key=lambda one: (-one[0], one[2]))
