@@ -74,7 +74,6 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 train: env ## fit the weights of the offline reader on labelled conversations
 	@$(BIN)/python -m training.fit
 	@$(BIN)/python -m training.genres
-	@$(BIN)/python -m training.endings
 	@$(BIN)/python -m training.closing
 	@$(BIN)/python -m training.relationships
 	@$(BIN)/python -m training.facts

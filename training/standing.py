@@ -18,7 +18,6 @@ from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.same_matter import same_tasks
 from pkg_pipeline.offline.talk_items import found_in
-from training import endings
 from training.vectors import embed
 from training.worlds import Label, World
 
@@ -72,7 +71,7 @@ class Read:
 
 @cache
 def read_once(source: SummaryInput) -> Read:
-    reading = replace(read(source), endings=endings.left_out()[source.interaction_id])
+    reading = read(source)
     names = roots_of_names(source.participants)
     return Read(reading, tuple(found_in(reading, embed)[1]), heard(reading, names), names)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache, cached_property
 from unittest.mock import patch
@@ -25,7 +25,7 @@ from pkg_pipeline.offline import heads
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.talk_items import items_of
 from pkg_pipeline.prompts import conversation_reading as prompt
-from training import endings, lines
+from training import lines
 from training.conversations import FOLDS, fold_of, labelled
 from training.fit import HEADS, fit_of, fitted
 from training.worlds import World
@@ -46,9 +46,8 @@ class Prepared:
 @cache
 def prepared() -> Mapping[UUID, Prepared]:
     """By interaction."""
-    ends = endings.left_out()
     return {
-        talk.source.interaction_id: Prepared(replace(reading, endings=ends[talk.source.interaction_id]), fold_of(talk))
+        talk.source.interaction_id: Prepared(reading, fold_of(talk))
         for talk, reading in zip(labelled(), lines.left_out(), strict=True)
     }
 

@@ -26,8 +26,6 @@ NEAR = 3
 BARE_ROOTS = 2
 DAYS_KNOWN = 365
 AT_ONCE_DAYS = 0.5
-UNHEARD = -3.0
-"""Log-odds that a line tells of something done, where no head judges it: those of most lines."""
 AROUND = 0.7
 """What a word said around an item is worth, beside one of its own."""
 CLAIMS = (
@@ -53,8 +51,7 @@ HOLDING = frozenset({"not_yet", "later", "cancelled", "postponed"})
 class Heard:
     """A message as evidence. ``says``, ``done``: of its statements, not of its questions.
 
-    ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else; ``ending``: log-odds
-    of the head of endings.
+    ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else.
     """
 
     line: Line
@@ -66,7 +63,6 @@ class Heard:
     asks_if_done: bool
     before: tuple[Heard, ...]
     answer: Line | None
-    ending: float
 
     @cached_property
     def is_bare(self) -> bool:
@@ -119,7 +115,6 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),
                 before=before,
                 answer=_answer(reading, line),
-                ending=reading.endings[line.index] if reading.endings else UNHEARD,
             )
         )
     return tuple(found)
@@ -263,10 +258,6 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "newest": float(not rivals.newer),
         "newest_bare": float(not rivals.newer and by_owner and finished and said.is_bare),
         "newest_file": float(not rivals.newer and by_owner and said.has_file),
-        "ending": said.ending,
-        "ending_by_owner": said.ending * by_owner,
-        "ending_by_other": said.ending * by_other,
-        "ending_fit": said.ending * min(1.0, whole),
         "at_once": float(days < AT_ONCE_DAYS),
         "at_once_finished": float(days < AT_ONCE_DAYS and by_owner and finished),
         "at_once_file": float(days < AT_ONCE_DAYS and by_owner and said.has_file),

@@ -156,15 +156,13 @@ class LineChance(NamedTuple):
 @dataclass(frozen=True)
 class Reading:
     """What a head says of each line once it has judged it: ``chances`` in a chat (``line_head.judged``), ``requests``
-    in letters, 0 to 1 (``letters.judged``), ``endings``: log-odds that a line of a chat tells of something done
-    (``ending_head.judged``).
+    in letters, 0 to 1 (``letters.judged``).
     """
 
     source: SummaryInput
     lines: tuple[Line, ...]
     chances: tuple[LineChance, ...] = ()
     requests: tuple[float, ...] = ()
-    endings: tuple[float, ...] = ()
 
     @cached_property
     def marks(self) -> dict[tuple[int, str, str], list[Mark]]:

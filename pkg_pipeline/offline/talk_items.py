@@ -7,7 +7,7 @@ from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput, ShownItem
 from pkg_pipeline.memory.text.normalise import comparable
-from pkg_pipeline.offline import ending_head, letters, line_head
+from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.chat_decisions import find_chat_decisions
 from pkg_pipeline.offline.chat_tasks import find_chat_tasks
@@ -61,7 +61,7 @@ def prepared(reading: Reading, embed: Embed) -> Reading:
     """A talk with what the head says of its lines, where it is read by one: a chat, or letters."""
     if reading.is_bulletin:
         return letters.judged(reading, embed)
-    return reading if reading.is_meeting else ending_head.judged(line_head.judged(reading, embed), embed)
+    return reading if reading.is_meeting else line_head.judged(reading, embed)
 
 
 def found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
