@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.archive import ArchiveWork
     from pkg_pipeline.wiring.chunks import ChunkWork, ReembedWork
     from pkg_pipeline.wiring.forecasts import WorkEstimate
+    from pkg_pipeline.wiring.forgetting import ForgettingWork
     from pkg_pipeline.wiring.marts import MartWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
     from pkg_pipeline.wiring.recall import RecallWork
@@ -262,6 +263,12 @@ class Memory(Process):
             chunks=lambda: self.chunks,
         )
         return ThreadWork(self, across)
+
+    @cached_property
+    def forgetting(self) -> ForgettingWork:
+        from pkg_pipeline.wiring.forgetting import ForgettingWork
+
+        return ForgettingWork(self, self.sessions)
 
     @cached_property
     def rewriting(self) -> RewritingWork | None:

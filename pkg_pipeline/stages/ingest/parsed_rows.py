@@ -41,6 +41,10 @@ def key_refusal(source: str, external_id: str) -> str | None:
     return None
 
 
+FORGOTTEN = "it was forgotten on request"
+"""Why a message is left out that may not come in again (B3)."""
+
+
 def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
     if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
         return f"an id is longer than {LONGEST_ID} characters"

@@ -219,6 +219,9 @@ class ImportReport:
     damaged: list[str] = field(default_factory=list[str])
     """Broken or truncated files; what could be read of them is stored."""
 
+    forgotten: int = 0
+    """Messages left out because they, their chat or their sender were forgotten on request."""
+
     held: list[HeldDeletions] = field(default_factory=list[HeldDeletions])
     """Deletions that a person has to confirm; the messages stay until then."""
 
@@ -238,6 +241,7 @@ class ImportReport:
             "messages_updated": self.counts.updated,
             "messages_unchanged": self.counts.unchanged,
             "messages_deleted": self.counts.deleted,
+            "messages_forgotten": self.forgotten,
             "rejected": [{"file": file, "where": where, "reason": reason} for file, where, reason in self.rejected],
             "rejected_count": self.rejected_count,
             "replaced_characters": self.replaced_characters,

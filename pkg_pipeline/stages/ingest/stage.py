@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.deletions import Verdict
+from pkg_pipeline.memory.message.forgotten import Forgotten
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.memory.text.cleaning import (
     UNEXPECTED_ERRORS,
@@ -19,7 +20,7 @@ from pkg_pipeline.memory.text.cleaning import (
     unexpected_error,
 )
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
-from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
+from pkg_pipeline.stages.ingest.parsed_rows import FORGOTTEN, Taken, key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ingest.records import (
     ChatNames,
     ChatRow,
@@ -63,7 +64,8 @@ def import_export(
     store.begin(batch_id=batch_id, file=export.name, format_name=export.format)
     before, before_rejected = report.counts, report.rejected_count
     listed = len(report.rejected)
-    intake = _Intake(export=export, store=store, counter=counter, selves=selves, report=report)
+    forgotten = store.forgotten()
+    intake = _Intake(export=export, store=store, counter=counter, selves=selves, report=report, forgotten=forgotten)
     failed = True
     try:
         for item in export.items():
@@ -146,6 +148,7 @@ class _Intake:
     counter: TokenCounter
     selves: frozenset[tuple[str, str]]
     report: ImportReport
+    forgotten: Forgotten
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
@@ -186,7 +189,7 @@ class _Intake:
             chat = self.all_chats[source, external_id] = _Chat(
                 id=hashing.chat_id(source, external_id),
                 source=source,
-                refusal=key_refusal(source, external_id),
+                refusal=key_refusal(source, external_id) or self._forgotten_chat(source, external_id, parsed),
                 may_say_self=is_open(self.selves, source),
                 people=self.people.setdefault(source, {}),
                 parsed=parsed,
@@ -201,6 +204,22 @@ class _Intake:
         peer = parsed.peer_external_id
         if peer is not None and chat.refusal is None and key_refusal(source, peer) is None:
             self._member(chat, peer, self._person(source, peer, parsed.peer_name, UNDATED, is_self=False))
+
+    def _forgotten_chat(self, source: str, external_id: str, parsed: ParsedChat) -> str | None:
+        peer = parsed.peer_external_id
+        is_gone = self.forgotten.has_chat(source, external_id) or (
+            peer is not None and self.forgotten.has_person(source, clean_text(peer))
+        )
+        return FORGOTTEN if is_gone else None
+
+    def _is_forgotten(self, message: ParsedMessage, chat: _Chat) -> bool:
+        """Of a chat that is stored (B3)."""
+        sender, place = message.sender_external_id, (chat.source, clean_text(chat.parsed.external_id))
+        if sender and self.forgotten.has_person(chat.source, clean_text(sender)):
+            return True
+        return self.forgotten.is_thinned(*place) and self.forgotten.has_message(
+            *place, clean_text(message.external_id), message.sent_at
+        )
 
     def _person(self, source: str, external_id: str, name: str | None, at: datetime, *, is_self: bool) -> _Person:
         """The person of an identity; ``at`` is the time of the message with this ``name`` (UNDATED: no message)."""
@@ -235,9 +254,13 @@ class _Intake:
     def _message(self, message: ParsedMessage) -> None:
         chat = self.chats[message.chat_external_id]
         text, replaced = clean_text_counted(message.text)
-        refusal = chat.refusal or refusal_of(message, chat.source, text)
+        refusal = chat.refusal or (FORGOTTEN if self._is_forgotten(message, chat) else None)
+        refusal = refusal or refusal_of(message, chat.source, text)
         if chat.parsed.is_whole:
             chat.seen.add(message.external_id, is_taken=refusal is None)
+        if refusal is FORGOTTEN:
+            self.report.forgotten += 1
+            return
         if refusal is not None:
             self.report.reject(self.export.name, Rejected(message.where, refusal))
             return

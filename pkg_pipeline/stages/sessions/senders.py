@@ -43,12 +43,15 @@ class Sender:
 
 @dataclass(slots=True)
 class KnownChat:
-    """A chat and its senders. ``is_there``: chat and session are stored; ``last``: this process's last append."""
+    """A chat and its senders. ``is_there``: chat and session are stored; ``last``: this process's last append, kept
+    unless messages of the chat were forgotten, which each append has to leave out.
+    """
 
     chat: SessionChat
     is_there: bool = False
     people: dict[str, Sender] = field(default_factory=dict[str, Sender])
     last: Appended | None = None
+    is_thinned: bool = False
 
     def learns_from(self, message: ParsedMessage) -> bool:
         person = self.people.get(message.sender_external_id or "")

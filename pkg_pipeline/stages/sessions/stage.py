@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.message.forgotten import Forgotten
+from pkg_pipeline.memory.records import Rejected, Usage
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
 from pkg_pipeline.memory.text.cleaning import clean_text
-from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, rows_of, shown
+from pkg_pipeline.stages.ingest.parsed_rows import FORGOTTEN, Taken, key_refusal, rows_of, shown
 from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, number_position, page_of
 from pkg_pipeline.stages.reads.stores import BadRequest
@@ -87,19 +88,50 @@ class Sessions:
         known = self._known_chat(self._named(session))
         report = AppendReport(known.chat, rejected)
         dated_messages, untimed = self._dated(known, messages)
-        taken, people = taken_of(known, dated_messages, report)
+        taken, people = self._taken(known, dated_messages, report)
         done = self._append(known, taken, people, untimed, now)
         if done is None:  # the chat or somebody in it was erased since
             known.is_there = False
             known.people.clear()
             known.last = None
-            taken, people = taken_of(known, dated_messages, AppendReport(known.chat))
+            again = AppendReport(known.chat)
+            taken, people = self._taken(known, dated_messages, again)
+            report.rejected += [one for one in again.rejected if one.reason == FORGOTTEN]
             done = self._append(known, taken, people, untimed, now)
         if done is None:
             raise SessionUnknown(f"{known.chat.key} is being removed")
         report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
         self._report_usage(known.chat.id, messages, done.new_ids)
         return report
+
+    def _taken(
+        self, known: KnownChat, messages: Sequence[NewMessage], report: AppendReport
+    ) -> tuple[list[Taken], dict[UUID, Sender]]:
+        """As ``taken_of``, without what was forgotten (B3). Right after another append no look is needed:
+        an erasure changes the session's version. Raises SessionUnknown for a forgotten chat.
+        """
+        if known.last is not None:
+            return taken_of(known, messages, report)
+        forgotten = self._not_forgotten(known.chat, {one.message.sender_external_id or "" for one in messages})
+        place, kept = (known.chat.source, known.chat.external_id), list[NewMessage]()
+        known.is_thinned = forgotten.is_thinned(*place)
+        for one in messages:
+            message = one.message
+            is_gone = forgotten.has_person(place[0], clean_text(message.sender_external_id or "")) or (
+                known.is_thinned and forgotten.has_message(*place, clean_text(message.external_id), message.sent_at)
+            )
+            if is_gone:
+                report.rejected.append(Rejected(message.where, FORGOTTEN))
+            else:
+                kept.append(one)
+        return taken_of(known, kept, report)
+
+    def _not_forgotten(self, chat: SessionChat, people: Iterable[str] = ()) -> Forgotten:
+        """What of a chat and these people was forgotten. Raises SessionUnknown if the chat as a whole was."""
+        forgotten = self._appending.forgotten(chat, map(clean_text, people))
+        if forgotten.has_chat(chat.source, chat.external_id):
+            raise SessionUnknown(f"{chat.key} was forgotten on request: nothing of it is taken in")
+        return forgotten
 
     def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
         """The messages, and ids of those without a time; stored times are read only if a sender's name may change."""
@@ -130,7 +162,7 @@ class Sessions:
             )
         batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last, untimed)
         done = self._appending.append(batch)
-        known.last = done
+        known.last = None if known.is_thinned else done
         if done is not None and newcomers is not None:
             for person in strangers:
                 person.is_stored, person.stored = True, newcomers.names.get(person.id, person.stored)
@@ -247,6 +279,7 @@ class Sessions:
     def _ensured(
         self, chat: SessionChat, policy: Policy | None = None, strategy: Strategy | None = None
     ) -> SessionState:
+        self._not_forgotten(chat)
         return self.store.ensure(self._start(chat, policy, strategy))
 
     def _row(self, chat: SessionChat) -> dict[str, Any]:

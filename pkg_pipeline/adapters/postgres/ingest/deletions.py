@@ -88,11 +88,11 @@ def _apply(connection: Connection, chats: list[UUID], *, counters: SessionCounte
             if (number in found.gone) != is_missing:
                 (back if is_missing else gone).append(message)
     if gone or back:
-        _change(connection, list(names), gone, back, counters=counters, now=now)
+        change(connection, list(names), gone, back, counters=counters, now=now)
     return Deletions(len(gone), len(back), tuple(held))
 
 
-def _change(
+def change(
     connection: Connection,
     chats: list[UUID],
     gone: list[int],

@@ -15,11 +15,13 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import compare
+from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, Standing
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.message.deletions import Verdict
+from pkg_pipeline.memory.message.forgotten import Forgotten
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text
 from pkg_pipeline.stages.ingest.records import (
@@ -68,6 +70,10 @@ class PostgresIngestStore:
         """External ids on this source known to be me."""
         with self._connections.connection() as connection:
             return SQL.values(connection, "known_selves", source=source)
+
+    def forgotten(self) -> Forgotten:
+        """What may not come in again."""
+        return forgotten_in(self._connections)
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
         """Record an import, and close imports whose process is gone."""

@@ -205,3 +205,30 @@ LEDGER_STATISTICS_MARKS = table(
     col("marked_at", MOMENT, "start of the transaction"),
     key="hour transaction marked_at",
 )
+
+ERASURES = table(
+    "erasures",
+    "A receipt of what was forgotten on request: counts and digests, no content.",
+    col("id", Uuid, "of the receipt"),
+    col("kind", Text, "what was asked to be forgotten", one_of="entity chat session message range"),
+    col("state", Text, "whether all of it is gone", one_of="running done"),
+    col("plan", JSONB, "ids still to be erased; none once it is done", null=True),
+    col("counts", JSONB, "rows erased, by what they were"),
+    col("digest", Text, "sha256 over the sorted hashes of the messages erased"),
+    col("requested_by", Text, "who asked"),
+    col("requested_at", MOMENT, "by the memory's clock"),
+    col("finished_at", MOMENT, "when all of it was gone", null=True),
+)
+
+TOMBSTONES = table(
+    "tombstones",
+    "What a later import may not bring back, as salted hashes.",
+    col("hash", Text, "HMAC-SHA256 of what it keeps out, keyed with the memory's salt"),
+    col("erasure_id", Uuid, "the receipt", to("erasures", "CASCADE")),
+    col("kind", Text, "what it keeps out", one_of="person chat message range"),
+    col("chat_hash", Text, "of the chat of a message or range, and of a chat itself", null=True),
+    col("from_at", MOMENT, "of a range: messages sent from then on", null=True),
+    col("to_at", MOMENT, "of a range: up to then", null=True),
+    index("tombstones_chat", "chat_hash"),
+    key="hash erasure_id",
+)

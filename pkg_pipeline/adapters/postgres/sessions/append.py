@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ import orjson
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_near
 from pkg_pipeline.adapters.postgres.ingest.store import (
     insert_entities,
     lock_selves,
@@ -26,9 +27,10 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
 from pkg_pipeline.adapters.postgres.statements import Statements
+from pkg_pipeline.memory.message.forgotten import Forgotten
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.records import IngestCounts, MessageRow
-from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers
+from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers, SessionChat
 
 SQL = Statements("appending")
 
@@ -46,6 +48,10 @@ class PostgresAppendStore:
         """Of those of these messages that are stored."""
         with self._connections.connection() as connection:
             return _times(connection, chat_id, message_ids)
+
+    def forgotten(self, chat: SessionChat, people: Iterable[str]) -> Forgotten:
+        """What of a chat, and of people who write there, may not come in again."""
+        return forgotten_near(self._connections, chat.source, chat.external_id, people)
 
     def append(self, batch: AppendBatch) -> Appended | None:
         """Save messages and counters in one transaction, which may be repeated.

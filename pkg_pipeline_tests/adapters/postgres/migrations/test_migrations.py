@@ -341,7 +341,7 @@ def test_revision_0017_goes_down_to_where_what_is_open_lapses_later(database_url
 
 
 def test_every_revision_has_a_test_that_names_it() -> None:
-    here = Path(__file__).read_text(encoding="utf-8")
+    here = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):
         number = revision.name[:4]
         assert f"revision_{number}" in here, f"write test_revision_{number}_… in {Path(__file__).name}"
