@@ -54,6 +54,7 @@ COMMANDS = {
     "db": ("operate", "db", "The database: upgrade, downgrade REV, start, stop, status."),
     "archive": ("archive", "archive", "Old texts: status, restore, compact."),
     "threads": ("sessions.threads", "threads", "Threads of LangGraph agents: list, import, prune, delete."),
+    "forget": ("forget", "forget", "People, chats, sessions, messages out of every table and file, for good."),
     "backup": ("operate", "backup", "Write the whole memory into one file."),
     "restore": ("operate", "restore", "Replace the memory by a backup."),
     "uninstall": ("operate", "uninstall", "Remove everything the program keeps."),

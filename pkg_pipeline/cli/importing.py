@@ -165,6 +165,7 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
     whole.warnings += part.warnings
     whole.damaged += part.damaged
     whole.held += part.held
+    whole.forgotten += part.forgotten
 
 
 def print_report(screen: Console, report: ImportReport, estimate: WorkEstimate) -> None:
@@ -176,6 +177,8 @@ def print_report(screen: Console, report: ImportReport, estimate: WorkEstimate) 
         "messages",
         f"{counts.new:,} new, {counts.updated:,} updated, {counts.unchanged:,} unchanged, {counts.deleted:,} deleted",
     )
+    if report.forgotten:
+        rows.add_row("left out", f"{counted(report.forgotten, 'message')} that you had forgotten")
     if report.replaced_characters:
         replaced = counted(report.replaced_characters, "character")
         rows.add_row("cleaned", f"{replaced} that cannot be stored became U+FFFD")

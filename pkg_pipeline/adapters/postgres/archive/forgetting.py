@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.rows import scalar_row
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.engine import SCHEMA, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import change
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in, salt_of
 from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
@@ -96,7 +96,8 @@ class PostgresForgetting:
         if naming is not None and not with_mentions:
             mentions = SQL.value(self._connections, "naming", chats=chats, ids=plan.ids, naming=naming)
         salted = self._salted()
-        people = [salted.person(*row) for row in SQL.rows(self._connections, "identities", person=person_id)]
+        accounts = SQL.rows(self._connections, "identities", person=person_id)
+        people = [salted.person(one.source, one.external_id) for one in accounts]
         return self._surveyed(plan, people, mentions)
 
     def chat(self, kind: ErasureKind, chat_id: UUID) -> Surveyed:
@@ -130,7 +131,7 @@ class PostgresForgetting:
         kept = [
             *tombstones,
             *(salted.chat(chat.source, chat.external_id) for chat in whole),
-            *(salted.message(*key) for key in keys),
+            *(salted.message(key.source, key.chat, key.message) for key in keys),
         ]
         (counts,) = SQL.rows(self._connections, "count", **given, people=list(plan.people))
         return Surveyed(plan, counts._asdict(), tuple(kept), mentions)
@@ -266,17 +267,13 @@ class PostgresForgetting:
         changes begins anew, and where the server lets us, its old files are deleted rather than used again.
         """
         with self._connections.connection() as connection:
-            connection.autocommit = True
-            try:
-                tables = [table for table in SQL.rows(connection, "tables") if table.schema == "pkg"]
-                options = "FULL, ANALYZE" if rewrite else "ANALYZE"
-                for table in tables:
+            options = sql.SQL("FULL, ANALYZE" if rewrite else "ANALYZE")
+            for table in SQL.rows(connection, "tables"):
+                if table.schema == SCHEMA:
                     name = sql.Identifier(table.schema, table.name)
-                    connection.execute(sql.SQL("VACUUM ({}) {}").format(sql.SQL(options), name))
-                if SQL.value(connection, "may_recycle"):
-                    _begin_log_anew(connection)
-            finally:
-                connection.autocommit = False
+                    connection.execute(sql.SQL("VACUUM ({}) {}").format(options, name))
+            if SQL.value(connection, "may_recycle"):
+                _begin_log_anew(connection)
 
 
 def _begin_log_anew(connection: Any) -> None:

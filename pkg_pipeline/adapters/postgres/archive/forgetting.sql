@@ -136,13 +136,17 @@ DELETE FROM item_verdicts WHERE item_id = ANY(%(resting)s) OR (chat_id = %(chat)
 SELECT remove_copies(array_agg(month), array_agg(message_id)) FROM archived_messages WHERE message_id = ANY(%(ids)s)
 
 -- name: empty_folds
--- Their ranges stand until the session is folded anew.
-UPDATE session_summaries SET summary = '', facts = '[]', decisions = '[]', open_questions = '[]', topics = '{}', quarantined = '[]'
-WHERE session_id = %(chat)s AND message_ids && %(ids)s::bigint[]
+-- A fold sees those before it, so all from there on go; their ranges stand until the session is folded anew.
+UPDATE session_summaries
+SET summary = '', facts = '[]', decisions = '[]', open_questions = '[]', topics = '{}', quarantined = '[]',
+    status = CASE status WHEN 'superseded' THEN status ELSE 'dirty' END,
+    dirty_reason = CASE status WHEN 'superseded' THEN dirty_reason ELSE 'deleted' END
+WHERE session_id = %(chat)s AND to_message_id >= (SELECT min(id) FROM unnest(%(ids)s::bigint[]) AS g (id))
 
 -- name: empty_session
-UPDATE conversation_sessions SET running_summary = '', running_token_count = 0, running_fold_id = NULL
-WHERE id = %(chat)s AND running_summary <> ''
+UPDATE conversation_sessions s SET running_summary = '', running_token_count = 0, running_fold_id = NULL,
+    dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status = 'dirty')
+WHERE id = %(chat)s
 
 -- name: delete_topics
 DELETE FROM memory_topics WHERE session_id = %(chat)s
