@@ -13,6 +13,7 @@ from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
+from pkg_pipeline.api.forgetting import forgetting_routes
 from pkg_pipeline.api.items import item_routes
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring.routes import monitoring_routes
@@ -56,6 +57,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(recall_routes(deps.recall, entities=deps.reads, clock=deps.clock))
     if deps.items is not None:
         app.include_router(item_routes(deps.items, entities=deps.reads, clock=deps.clock))
+    if deps.forgetting is not None:
+        app.include_router(forgetting_routes(deps.forgetting, entities=deps.reads))
     if deps.sessions is not None:
         app.include_router(session_routes(deps.sessions))
     pages.install(app)

@@ -25,6 +25,7 @@ from pkg_pipeline.stages.reads.history import list_summaries, timeline
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.reads.stores import ReceiptSink, SummaryFilter, SummaryStatus
 from pkg_pipeline.stages.recall.stage import RecallParts
+from pkg_pipeline.wiring.forgetting import ForgettingWork
 from pkg_pipeline.wiring.process import Space
 from pkg_pipeline.wiring.sessions import SessionWork
 
@@ -52,6 +53,7 @@ class ApiDependencies:
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
     items: ItemPorts | None = None
+    forgetting: ForgettingWork | None = None
     sessions: SessionWork | None = None
     disk: Callable[[], Space | None] = lambda: None
 

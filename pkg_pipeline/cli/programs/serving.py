@@ -72,6 +72,7 @@ def serve(
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
                         items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
+                        forgetting=memory.forgetting,
                         sessions=sessions,
                         disk=lambda: space(settings),
                         monitoring=MonitoringPorts(

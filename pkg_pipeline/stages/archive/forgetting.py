@@ -30,6 +30,10 @@ class NotForgotten(Exception):
     """Nothing was forgotten; one line with the reason."""
 
 
+class ImportRuns(NotForgotten):
+    """An import is under way, which may not know what is to be left out."""
+
+
 class ErasureUnknown(Exception):
     """No receipt has this id."""
 
@@ -115,7 +119,7 @@ class Forgetting:
     sweep: Callable[[], None]
 
     def forget(self, found: Surveyed, *, by: str) -> Receipt:
-        """Erase it all; what was begun before and not finished, too. Raises NotForgotten while an import runs."""
+        """Erase it all; what was begun before and not finished, too. Raises NotForgotten, ImportRuns."""
         if not (found.plan.chats or found.plan.ids or found.plan.people):
             raise NotForgotten("there is nothing of it in the memory")
         digest = digest_of(one.hash for one in found.tombstones if one.kind == "message")

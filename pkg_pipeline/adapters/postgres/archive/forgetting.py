@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.rows import scalar_row
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.engine import SCHEMA, transaction
+from pkg_pipeline.adapters.postgres.engine import SCHEMA, Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import change
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in, salt_of
 from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
@@ -23,6 +23,7 @@ from pkg_pipeline.memory.message.forgotten import Forgotten, Salted, Tombstone
 from pkg_pipeline.stages.archive.forgetting import (
     ErasureKind,
     ErasureUnknown,
+    ImportRuns,
     NotForgotten,
     Plan,
     Receipt,
@@ -59,6 +60,10 @@ _PERSON = (
     "delete_identities_of",
     "delete_person",
 )
+
+
+MOST_LOG_FILES = 200
+"""Of 16 MB each that a server keeps at most for later."""
 
 
 class PostgresForgetting:
@@ -149,12 +154,12 @@ class PostgresForgetting:
         by: str,
         at: datetime,
     ) -> UUID:
-        """From here on nothing of it comes in. Raises NotForgotten while an import runs, which may not know that."""
+        """From here on nothing of it comes in. Raises ImportRuns."""
         with transaction(self._connections) as connection:
             INGEST.run(connection, "end_dead_batches")
             SQL.run(connection, "lock_imports")
             if SQL.value(connection, "importing"):
-                raise NotForgotten("an import is running; try again when it has ended")
+                raise ImportRuns("an import is running; try again when it has ended")
             SQL.run(
                 connection,
                 "begin",
@@ -276,13 +281,19 @@ class PostgresForgetting:
                 _begin_log_anew(connection)
 
 
-def _begin_log_anew(connection: Any) -> None:
+def _begin_log_anew(connection: Connection) -> None:
+    """Files that were set aside for later hold old changes too: each round uses one of them up, and it is deleted."""
     connection.execute("ALTER SYSTEM SET wal_recycle = off")
     try:
         connection.execute("SELECT pg_reload_conf()")
-        for _ in range(2):  # what the checkpoint before still needs goes with the next
-            connection.execute("SELECT pg_switch_wal()")
-            connection.execute("CHECKPOINT")
+        for _ in range(MOST_LOG_FILES):
+            for step in ("switch_log", "checkpoint"):
+                SQL.run(connection, step)
+            if not SQL.value(connection, "log_files_ahead"):
+                break
+        # what the last checkpoint but one still needed goes with this one
+        for step in ("switch_log", "checkpoint"):
+            SQL.run(connection, step)
     finally:
         connection.execute("ALTER SYSTEM RESET wal_recycle")
         connection.execute("SELECT pg_reload_conf()")

@@ -211,3 +211,12 @@ ORDER BY 1, 2
 
 -- name: may_recycle
 SELECT rolsuper FROM pg_roles WHERE rolname = current_user
+
+-- name: switch_log
+SELECT pg_switch_wal()
+
+-- name: checkpoint
+CHECKPOINT
+
+-- name: log_files_ahead
+SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$' AND name > pg_walfile_name(pg_current_wal_lsn())
