@@ -84,6 +84,10 @@ class Forgotten:
                 found.ranges.setdefault(one.chat_hash, []).append((one.from_at, one.to_at))
         return found
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.hashes and not self.ranges
+
     def has_person(self, source: str, external_id: str) -> bool:
         return bool(self.hashes) and self.salted.hash("person", source, external_id) in self.hashes
 

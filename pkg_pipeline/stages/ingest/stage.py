@@ -214,6 +214,8 @@ class _Intake:
 
     def _is_forgotten(self, message: ParsedMessage, chat: _Chat) -> bool:
         """Of a chat that is stored (B3)."""
+        if self.forgotten.is_empty:
+            return False
         sender, place = message.sender_external_id, (chat.source, clean_text(chat.parsed.external_id))
         if sender and self.forgotten.has_person(chat.source, clean_text(sender)):
             return True
