@@ -127,6 +127,7 @@ def entity_context(
             summary_limit=rules.summary_limit,
             max_tokens=max_tokens,
             text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
+            is_past=rules.as_of < request.now,
         )
     )
     if rows is None:

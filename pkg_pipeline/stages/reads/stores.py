@@ -16,7 +16,9 @@ SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quaran
 
 @dataclass(frozen=True, slots=True)
 class ContextQuery:
-    """Edges of the tiers, local day at ``as_of``, and characters read of one message."""
+    """Edges of the tiers, local day at ``as_of``, and characters read of one message. ``is_past``: what was edited
+    since ``as_of`` stands for what was said then nowhere (P9).
+    """
 
     entity_id: UUID
     as_of: datetime
@@ -27,6 +29,7 @@ class ContextQuery:
     summary_limit: int
     max_tokens: int
     text_chars: int
+    is_past: bool = False
 
 
 class StoreUnavailable(Exception):

@@ -226,6 +226,7 @@ def _search_query(
         at_from=request.at_from,
         at_to=request.at_to,
         limit=_candidates(request, settings),
+        is_past=request.as_of is not None,
     )
 
 

@@ -71,6 +71,27 @@ def test_an_edited_message_reads_as_it_did_then(memory: Remembered) -> None:
     assert said == {0.5: ["12:00 Anna: first"], 2: ["12:00 Anna: second"], 4: ["12:00 Anna: third"]}
 
 
+def test_what_rests_on_a_later_wording_is_not_what_stood_then(memory: Remembered) -> None:
+    """5000 was said on that day, and became 6000 weeks later."""
+    start, edited = NOW - days(60), NOW - days(10)
+    said = [Said("Anna", "Agreed: 6000 EUR", edited_at=edited), Said("Me", "ok", 1)]
+    talk = memory.build.conversation("Anna", start, said)
+    memory.build.revision("Anna", start, 0, text="Agreed: 5000 EUR", edited_at=start)
+    key = memory.build.external_id("Anna", start, 0)
+    memory.build.summary(talk, "They agreed on 6000 EUR.", message_ids=[key])
+    memory.build.decision(talk, "The price is 6000 EUR", about=["Anna"], message_ids=[key])
+    memory.build.fact("Anna", "account", "6000", interaction_id=talk, message_ids=[key])
+    for ago in (59, 30, 11):
+        answer = memory.ask(as_of=NOW - days(ago))
+        assert "6000" not in answer["text"], ago
+        assert "5000" in answer["text"], ago
+        left = {(one["kind"], one["reason"]) for one in answer["left_out"]}
+        assert ("decision", "withheld") in left
+    now = memory.ask(as_of=NOW - days(9))["text"]
+    assert "6000" in now
+    assert "5000" not in now
+
+
 def test_an_item_closed_later_was_open_then(memory: Remembered) -> None:
     talk = memory.build.conversation("Anna", NOW - days(60), [Said("Anna", "a")])
     item = memory.build.action(talk, "Send it", about=["Anna"], due=date(2026, 2, 1))

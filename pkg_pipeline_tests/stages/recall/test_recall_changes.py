@@ -104,6 +104,23 @@ def test_a_question_of_before_the_edit_reads_what_was_said_then(rig: ArchiveRig,
     assert not any("4711" in line.text for line in now.block.lines)
 
 
+def test_what_was_made_of_a_later_wording_is_no_answer_of_before(rig: ArchiveRig, memory: Memory) -> None:
+    with rig.connection() as connection, connection.transaction():
+        for statement in SUMMARIES:
+            connection.execute(statement, {"text": "They agreed on the plan."})  # type: ignore[arg-type]
+    memory.chunks.build(EVER)
+    then = datetime(2026, 1, 11, tzinfo=UTC)
+
+    def asked(as_of: datetime | None) -> list[str]:
+        return [line.text for line in memory.recall.search("go by train", top_k=3, as_of=as_of).block.lines]
+
+    assert any("Go by train" in text for text in asked(then))
+    edited = {**TALK[0], "text": "We go by train, then.", "edited_at": "2026-01-12T10:00:00+00:00"}
+    rig.take([edited], exported_at=NOW + timedelta(hours=1))
+    assert any("Go by train" in text for text in asked(None))
+    assert not any("train" in text for text in asked(then))
+
+
 def test_a_long_message_is_printed_by_its_passage(memory: Memory) -> None:
     found = memory.recall.search("where does the spare key hang").block.lines
     (first,) = [one for one in found if one.text.startswith("Ann: And the spare key hangs behind")]

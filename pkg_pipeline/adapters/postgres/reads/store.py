@@ -190,6 +190,7 @@ def context_parameters(query: ContextQuery) -> dict[str, Any]:
         "summary_limit": query.summary_limit,
         "max_tokens": query.max_tokens,
         "text_chars": query.text_chars,
+        "is_past": query.is_past,
         "heard_chars": MOST_CHARS,
         "heard_messages": MOST_MESSAGES,
     }

@@ -113,7 +113,7 @@ SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
 -- name: candidates
 -- Both lists merged, with both scores and all columns of a candidate. Texts as of then (P9); topics of a dirty summary are
 -- left out. What rests on a deleted message, or on a summary no longer served, is left out (P29) even before its chunk is
--- rebuilt.
+-- rebuilt; so is, in the past, what rests on a message that was edited since.
 WITH nearest AS MATERIALIZED (
     {nearest}
 ), worded AS MATERIALIZED (
@@ -157,12 +157,14 @@ LEFT JOIN LATERAL (
 LEFT JOIN live_summaries s ON c.source = 'summary' AND s.id = c.subject_id
 LEFT JOIN chunk_states b ON b.interaction_id = c.interaction_id AND b.space_id = 0
 LEFT JOIN LATERAL (
-    SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone
+    SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone,
+           bool_or(r.edited_at > %(as_of)s::timestamptz) AS is_later
     FROM messages r WHERE c.content IS NOT NULL AND c.source <> 'summary' AND r.id = ANY(c.message_ids)
 ) r ON true
 WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
            WHEN c.source = 'summary' THEN s.id IS NOT NULL AND s.dirty_reason IS DISTINCT FROM 'deleted'
-           ELSE NOT r.is_gone AND NOT EXISTS (
+               AND NOT (%(is_past)s AND talk_edited_since(c.interaction_id, %(as_of)s::timestamptz))
+           ELSE NOT r.is_gone AND NOT (%(is_past)s AND coalesce(r.is_later, false)) AND NOT EXISTS (
                SELECT FROM session_summaries w
                WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.to_at = c.at AND w.dirty_reason = 'deleted'
                  AND (w.status = 'dirty' OR EXISTS (

@@ -222,6 +222,7 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
         "at_from": query.at_from,
         "at_to": _end(query),
         "as_of": query.as_of,
+        "is_past": query.is_past,
     }
 
 

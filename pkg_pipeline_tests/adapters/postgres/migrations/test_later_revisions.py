@@ -1,4 +1,4 @@
-"""Revision 0018: receipts of what was forgotten."""
+"""Revisions 0018 and 0019: receipts of what was forgotten; what was edited after a moment."""
 
 from __future__ import annotations
 
@@ -17,3 +17,15 @@ def test_revision_0018_goes_down_to_where_nothing_is_kept_out(database_url: str)
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(salt).fetchone() == (64,)
+
+
+def test_revision_0019_goes_down_to_where_nobody_asks_what_was_edited_since(database_url: str) -> None:
+    asked = "SELECT edited_since(gen_random_uuid(), '{1}', now()), talk_edited_since(gen_random_uuid(), now())"
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == (False, False)
+    migrate.downgrade(database_url, "0018")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT to_regproc('edited_since')").fetchone() == (None,)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == (False, False)
