@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
-from pkg_pipeline.memory.gate.progress import says_done
 from pkg_pipeline.offline.judging import (
     CANCELLED,
     RENEWED,
-    SURE,
     WEIGHTS_FILE,
     Head,
     cancellations,
-    closings,
     meet,
     renewals,
 )
@@ -39,8 +35,6 @@ RIDGE = 2.0
 NEAR_A_CLOSING = 4
 """Lines around a closing message that are no counterexamples: they speak of it too."""
 DIGITS = 3
-LEAST_JUDGED = 0.3
-"""Closings from this probability on tell how probable an item's closing is."""
 
 
 @dataclass
@@ -116,56 +110,6 @@ def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
     return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
 
 
-def calibrated(weights: Mapping[str, float], judged: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """Weights whose probability is that of the *item*: ``judged`` are logits of closings left out, right or not."""
-    x = np.array([[logit, 1.0] for logit, _ in judged])
-    y = np.array([right for _, right in judged], dtype=float)
-    slope, shift = newton(x, y, np.zeros(2), np.array([1e-3, 1e-3]))
-    scaled = {name: value * slope for name, value in weights.items()}
-    scaled["one"] += shift
-    return {name: round(value, DIGITS) for name, value in scaled.items()}
-
-
-def score(
-    world: World,
-    weights: Mapping[str, float],
-    least: float,
-    wrong: list[str] | None = None,
-    judged: list[tuple[float, bool]] | None = None,
-) -> Score:
-    """The world read in order with the linker's own closings: an item is rightly closed where or after it was kept."""
-    found = Score()
-    closed: set[str] = set()
-    kept_before: set[str] = set()
-    for walk in walks(world, settle_by_label=False):
-        texts = {message.external_id: message for message in walk.source.messages}
-        kept_now = {one.label.ref for one in walk.standing if one.label is not None and one.closed_by & texts.keys()}
-        listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
-        items = [walk.items[i] for i in listed]
-        best = closings(meet(items, [walk.since[i] for i in listed], walk.talk), weights, least=least)
-        for place, kept in best.items():
-            one = walk.standing[listed[place]]
-            one.is_closed = True
-            if (label := one.label) is None:
-                continue
-            closed.add(label.ref)
-            found.closed += 1
-            is_right = label.ref in kept_now | kept_before
-            found.right += is_right
-            if judged is not None and says_done([kept.said.line.message]):
-                judged.append((math.log(kept.probability / (1 - kept.probability)), is_right))
-            if wrong is not None and not is_right:
-                wrong.append(f"+ {label.text} <- {kept.said.line.message.text} ({kept.probability:.2f})")
-        kept_before |= kept_now
-    for label in world.items:
-        if label.kind == "action_item" and label.closed_by:
-            found.kept += 1
-            if wrong is not None and label.ref not in closed:
-                said = {m.external_id: m for talk in world.talks for m in talk.messages}
-                wrong.append(f"- {label.text} <- {' / '.join(said[key].text for key in sorted(label.closed_by))}")
-    return found
-
-
 def told(world: World, head: Head, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
     """Renewals or cancellations by talk of the labelled items that are open by the labels."""
     found = Score()
@@ -197,21 +141,11 @@ def make(worlds: Sequence[World]) -> Made:
     again = [pairs_of(world, "renewed") for world in worlds]
     given_up = [pairs_of(world, "cancelled") for world in worlds]
     parts = range(min(PARTS, len(worlds)))
-    raw = [fit(_without(pairs, part)) for part in parts]
-    judged: list[list[tuple[float, bool]]] = [[] for _ in worlds]
-    for place, world in enumerate(worlds):
-        score(world, raw[place % PARTS], LEAST_JUDGED, judged=judged[place])
     of_part: list[dict[Head, dict[str, float]]] = [
-        {
-            "kept": calibrated(raw[part], [pair for those in _without(judged, part) for pair in those]),
-            "renewed": fit(_without(again, part)),
-            "cancelled": fit(_without(given_up, part)),
-        }
-        for part in parts
+        {"renewed": fit(_without(again, part)), "cancelled": fit(_without(given_up, part))} for part in parts
     ]
     left_out = tuple(of_part[place % PARTS] for place in range(len(worlds)))
-    kept = calibrated(fit(pairs), [pair for those in judged for pair in those])
-    return Made({"kept": kept, "renewed": fit(again), "cancelled": fit(given_up)}, left_out)
+    return Made({"kept": fit(pairs), "renewed": fit(again), "cancelled": fit(given_up)}, left_out)
 
 
 def _without(listed: Sequence[T], part: int) -> list[T]:
@@ -226,7 +160,6 @@ def main() -> None:
     worlds = every()
     made = make(worlds)
     measured: list[tuple[Head, float]] = [
-        ("kept", SURE),
         ("renewed", RENEWED),
         ("cancelled", CANCELLED),
     ]
@@ -234,8 +167,7 @@ def main() -> None:
         total: dict[str, Score] = {}
         for world, weights in zip(worlds, made.left_out, strict=True):
             wrong: list[str] = []
-            by = weights[head]
-            one = score(world, by, least, wrong) if head == "kept" else told(world, head, by, least, wrong)
+            one = told(world, head, weights[head], least, wrong)
             for key in (world.language, "all"):
                 total.setdefault(key, Score()).add(one)
             if given.verbose:

@@ -16,7 +16,8 @@ from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.offline.linking import Linked, link
 from pkg_pipeline.offline.reading import Reading, read
-from pkg_pipeline.offline.talk_items import found_in
+from pkg_pipeline.offline.talk_items import found as found_in
+from pkg_pipeline.offline.talk_items import prepared
 from training.closing import Score
 from training.vectors import embed
 from training.worlds import Label, World, load
@@ -57,9 +58,9 @@ def judge(worlds: Sequence[World]) -> Links:
 
 
 def _judge_talk(world: World, source: SummaryInput, held: list[Held], shown: list[ShownItem], links: Links) -> None:
-    reading = read(source)
-    decided, found = found_in(reading, embed)
-    linked = link(reading, shown, found, decided)
+    reading = prepared(read(source), embed)
+    decided, found = found_in(reading)
+    linked = link(reading, shown, found, decided, embed)
     here = {message.external_id for message in source.messages}
     words = " / ".join(message.text for message in source.messages)[:160]
     renewed = {one.ref: one for one in linked.changes if one.to == "renewed"}

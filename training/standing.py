@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -17,7 +17,7 @@ from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.same_matter import same_tasks
-from pkg_pipeline.offline.talk_items import found_in
+from pkg_pipeline.offline.talk_items import found, prepared
 from training.vectors import embed
 from training.worlds import Label, World
 
@@ -52,6 +52,7 @@ class Standing:
 class Walk:
     """A talk with the items that stand at it. ``since``: the line after which each counts, -1 before the talk."""
 
+    reading: Reading
     talk: tuple[Heard, ...]
     source: SummaryInput
     standing: list[Standing]
@@ -71,19 +72,23 @@ class Read:
 
 @cache
 def read_once(source: SummaryInput) -> Read:
-    reading = read(source)
-    names = roots_of_names(source.participants)
-    return Read(reading, tuple(found_in(reading, embed)[1]), heard(reading, names), names)
+    """By the packaged heads."""
+    return as_read(prepared(read(source), embed))
 
 
-def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
+def as_read(reading: Reading) -> Read:
+    names = roots_of_names(reading.source.participants)
+    return Read(reading, tuple(found(reading)[1]), heard(reading, names), names)
+
+
+def walks(world: World, *, settle_by_label: bool, read: Callable[[SummaryInput], Read] = read_once) -> Iterator[Walk]:
     """Every talk in order with the items open at it: the labelled tasks, in the reader's words where it found them,
     and what else it took for a task. The caller may close them, or the labels do.
     """
     standing: list[Standing] = []
     tasks = [label for label in world.items if label.kind == "action_item"]
     for source in world.talks:
-        told = read_once(source)
+        told = read(source)
         names = told.names
         by_id = {message.external_id: message for message in source.messages}
         around = frozenset(person.entity_id for person in source.participants)
@@ -93,7 +98,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
         listed = [*before, *(one for one, _, _ in new)]
         items += [item for _, item, _ in new]
         since = [*([-1] * len(before)), *(place for _, _, place in new)]
-        yield Walk(told.talk, source, listed, items, since)
+        yield Walk(told.reading, told.talk, source, listed, items, since)
         standing += [one for one, _, _ in new]
         for one in standing:
             if one.label is None:
@@ -110,7 +115,8 @@ def _open(one: Standing, names: frozenset[str]) -> Open:
     owner = one.owner.entity_id if one.owner else None
     text = f"{one.text}\n{one.quoted.text}"
     around = roots_of_text(one.said) - names
-    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text, around)
+    told = one.text or one.quoted.text
+    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, told, one.said, around)
 
 
 def _new(told: Read, labels: Sequence[Label], shown: Sequence[Open]) -> Iterator[tuple[Standing, Open, int]]:

@@ -49,6 +49,8 @@ class Talk:
     group: str = ""
     kinds: frozenset[str] = frozenset({"task", "decision"})
     """What is labelled throughout."""
+    ends: frozenset[int] = frozenset()
+    """Messages that tell of a task done."""
 
 
 def load(language: Language, folder: Path = TALKS) -> list[Talk]:
@@ -102,7 +104,8 @@ def _talk(head: str, said: list[str], language: Language) -> Talk:
         timezone="UTC",
         input_hash=name,
     )
-    return Talk(name, language, source, tuple(labels.values()))
+    ends = frozenset(one.ended_at for one in labels.values() if one.ended == "done" and one.ended_at is not None)
+    return Talk(name, language, source, tuple(labels.values()), ends=ends)
 
 
 def _read_label(text: str, labels: dict[str, Label], number: int, who: str, day: date) -> None:

@@ -6,12 +6,10 @@ Nothing is stored: readings pass the gate and are folded in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cache, cached_property
-from unittest.mock import patch
+from functools import cached_property
 from uuid import UUID
 
 from pkg_pipeline.memory.items.batches import reading_input
@@ -21,50 +19,16 @@ from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, Sh
 from pkg_pipeline.memory.items.shown import Known, choose
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.offline import heads
-from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.talk_items import items_of
 from pkg_pipeline.prompts import conversation_reading as prompt
-from training import lines
-from training.conversations import FOLDS, fold_of, labelled
-from training.fit import HEADS, fit_of, fitted
+from training import closing_trees
+from training.left_out import prepared, without
+from training.vectors import embed
 from training.worlds import World
 
 SPOKEN = frozenset({"opened", "renewed"})
 LAPSED = timedelta(days=14), timedelta(days=42)
 """As ``item_status()`` of the database has it: what was due, or (undated) said, longer ago is lapsed."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A talk with what the head of lines says that did not see it, and the part that is left out with it."""
-
-    reading: Reading
-    fold: int
-
-
-@cache
-def prepared() -> Mapping[UUID, Prepared]:
-    """By interaction."""
-    return {
-        talk.source.interaction_id: Prepared(reading, fold_of(talk))
-        for talk, reading in zip(labelled(), lines.left_out(), strict=True)
-    }
-
-
-@cache
-def _weights(fold: int) -> Mapping[str, Mapping[str, float]]:
-    """Of tasks and decisions, fitted without a part."""
-    fits = {head: fit_of(head) for head in HEADS}
-    return {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in fits.items()}
-
-
-@contextmanager
-def without(fold: int) -> Iterator[None]:
-    """Tasks and decisions are found by weights that did not see a part."""
-    assert 0 <= fold < FOLDS, f"{fold} is no part"
-    with patch.object(heads, "weights_of", _weights(fold).__getitem__):
-        yield
 
 
 @dataclass(frozen=True)
@@ -112,8 +76,8 @@ Reader = Callable[[ReadingInput], prompt.Answer]
 def read_left_out(source: ReadingInput) -> prompt.Answer:
     """One talk of the training data by heads that did not see it."""
     known = prepared()[source.talks[0].interaction_id]
-    with without(known.fold):
-        return items_of(known.reading, source.shown)
+    with without(known.fold), closing_trees.left_out(known.fold):
+        return items_of(known.reading, source.shown, embed)
 
 
 def read_account(world: World, reader: Reader = read_left_out) -> Account:
@@ -136,7 +100,7 @@ def read_account(world: World, reader: Reader = read_left_out) -> Account:
 def _read(talk: SummaryInput, shown: tuple[ShownItem, ...], reader: Reader) -> ReadTalk:
     source = reading_input([talk], shown)
     answer = reader(source)
-    gated = check_reading(prompt.to_candidate(prompt.parse(answer.model_dump_json())), source)
+    gated = check_reading(prompt.to_candidate(prompt.parse(answer.model_dump_json())), source, is_measured=True)
     reading, _ = settle(gated.readings[0], shown)
     return ReadTalk(reading, talk.ended_at)
 

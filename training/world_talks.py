@@ -12,7 +12,15 @@ from training.talks import Label, Talk
 def of_worlds(language: Language, told: Sequence[worlds.World]) -> list[Talk]:
     """The talks of those worlds that are of one language; ``group``: the world. A renewal may be found again or not."""
     return [
-        Talk(f"{world.name} {n}", language, talk, _labels_of(world, talk), world.name, _kinds(world))
+        Talk(
+            f"{world.name} {n}",
+            language,
+            talk,
+            _labels_of(world, talk),
+            group=world.name,
+            kinds=_kinds(world),
+            ends=_ends(world, talk),
+        )
         for world in told
         if world.language == language
         for n, talk in enumerate(world.talks, 1)
@@ -21,6 +29,11 @@ def of_worlds(language: Language, told: Sequence[worlds.World]) -> list[Talk]:
 
 def _kinds(world: worlds.World) -> frozenset[str]:
     return frozenset({"task"} if world.is_of_tasks else {"task", "decision"})
+
+
+def _ends(world: worlds.World, talk: SummaryInput) -> frozenset[int]:
+    ends = {key for item in world.items if item.kind == "action_item" for key in item.closed_by}
+    return frozenset(message.number for message in talk.messages if message.external_id in ends)
 
 
 def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:

@@ -24,9 +24,6 @@ CANCELLED = 0.3
 """From here on an item counts as given up."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
-RELATED = ("fit", "around_fit", "asked_fit", "file_fits", "answers", "done_deed", "acknowledged")
-"""A file keeps what it shares one of these features with; what it shares none with at most perhaps."""
-UNRELATED = 0.7
 DECIMALS = 4
 """Logits are rounded, so that machines agree."""
 Head = Literal["kept", "renewed", "cancelled"]
@@ -39,10 +36,14 @@ def weights() -> Mapping[Head, Mapping[str, float]]:
     return json.loads(WEIGHTS_FILE.read_text("utf-8"))
 
 
-def probability(given: Mapping[str, float], by: Mapping[str, float]) -> float:
-    """How probably a message says of an item what the weights are for."""
-    logit = round(sum(by[name] * value for name, value in given.items()), DECIMALS)
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+def log_odds_of(given: Mapping[str, float], by: Mapping[str, float]) -> float:
+    """That a message says of an item what the weights are for."""
+    return round(sum(by[name] * value for name, value in given.items()), DECIMALS)
+
+
+def chance_of(log_odds: float) -> float:
+    """The same as a probability."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +78,21 @@ def meet(items: Sequence[Open], since: Sequence[int], talk: Sequence[Heard]) -> 
     return tuple(found)
 
 
-def closings(talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = SURE) -> dict[int, Judged]:
-    """The best closing message of each item."""
+def closings(talk: Sequence[Met], log_odds: Sequence[Sequence[float]], *, least: float = SURE) -> dict[int, Judged]:
+    """The best closing message of each item. ``log_odds``: of each pair of each message, that it closes the item."""
     best: dict[int, Judged] = {}
-    for met in talk:
-        for kept in _kept_by(met, by or weights()["kept"], least):
+    for met, said in zip(talk, log_odds, strict=True):
+        for kept in _kept_by(met, said, least):
             if kept.item not in best or kept.probability > best[kept.item].probability:
                 best[kept.item] = kept
     return best
 
 
-def _kept_by(met: Met, by: Mapping[str, float], least: float) -> list[Judged]:
+def _kept_by(met: Met, log_odds: Sequence[float], least: float) -> list[Judged]:
     """What one message closes: the best-fitting item, further ones only if it says so."""
     found: list[tuple[float, float, int]] = []
-    for i, given in met.pairs:
-        chance = probability(given, by)
-        if given["file"] and not any(given[name] for name in RELATED):
-            chance = min(chance, UNRELATED)
+    for (i, given), said in zip(met.pairs, log_odds, strict=True):
+        chance = chance_of(said)
         if chance >= least:
             found.append((chance, given["own_fit"], i))
     found.sort(key=lambda one: (-one[0], one[2]))
@@ -120,7 +119,7 @@ def _last_meant(talk: Sequence[Met], by: Mapping[str, float], least: float) -> d
     """A message means the likeliest item."""
     last: dict[int, Judged] = {}
     for met in talk:
-        chances = [(probability(given, by), -i) for i, given in met.pairs]
+        chances = [(chance_of(log_odds_of(given, by)), -i) for i, given in met.pairs]
         chance, i = max(chances, default=(0.0, 0))
         if chance >= least:
             last[-i] = Judged(-i, met.said, chance)

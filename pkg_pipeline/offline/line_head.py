@@ -30,8 +30,8 @@ FURTHEST = 5.0
 """Log-odds beyond it say nothing more."""
 DECIMALS = 1
 """The vectors vary in their last bits between machines, the log-odds do not."""
-HEADS: Final = ("task", "decision", "speaker")
-"""Says a task, says a decision, and whose a task is that it says: the speaker's or not."""
+HEADS: Final = ("task", "decision", "speaker", "done")
+"""Says a task, says a decision, whose a task is that it says (the speaker's or not), tells of something done."""
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pkg_pipeline.memory.gate.progress import says_done
+from pkg_pipeline.memory.gate.progress import acknowledges, says_done, tells_done
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ShownItem
+from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.offline.actions import FoundAction
+from pkg_pipeline.offline.closing_context import kept_log_odds
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
+from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
 from pkg_pipeline.offline.superseding import replaced
 
+CLEARLY_KEPT = 0.95
+"""From here on a promise counts as kept before its day, or though no words of completion say so."""
 CLEARLY = 0.6
 """From here on a renewal swallows a new task of the same words whatever that names."""
 
@@ -36,16 +41,21 @@ class Linked:
 
 
 def link(
-    reading: Reading, shown: Sequence[ShownItem], found: Sequence[FoundAction], decided: Sequence[FoundDecision]
+    reading: Reading,
+    shown: Sequence[ShownItem],
+    found: Sequence[FoundAction],
+    decided: Sequence[FoundDecision],
+    embed: Embed,
 ) -> Linked:
-    """What a talk says of the items shown to it and of its own. Pure."""
+    """What a talk, judged line by line, says of the items shown to it and of its own. Pure."""
     names = roots_of_names(reading.source.participants)
     tasks = [item for item in shown if item.kind == "action_item" and item.status in ("open", "perhaps_done")]
     items = [_shown(reading, item, names) for item in tasks] + [found_open(reading, one, names) for one in found]
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
     met = meet(items, since, talk)
-    kept, renewed = closings(met, least=PERHAPS), {i: one for i, one in renewals(met).items() if i < len(tasks)}
+    kept = closings(met, kept_log_odds(reading, items, met, embed), least=PERHAPS)
+    renewed = {i: one for i, one in renewals(met).items() if i < len(tasks)}
     given_up = cancellations(met)
     scale = Weights(item.matter for item in items)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
@@ -90,11 +100,21 @@ def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> Cand
 
 
 def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
-    """That an item was kept, if the quoted words say so; perhaps kept, if that is not sure."""
+    """That an item was kept; perhaps kept, if that is not sure. Words that do not say so need more to go by, and before
+    the day on which it is due they say nothing.
+    """
     message, quote = kept.said.line.message, quote_of(kept.said, item)
-    is_sure = kept.probability >= SURE and says_done([message], quote, reading.source.messages, item.text)
-    state = "done" if is_sure else "perhaps_done"
+    talk = reading.source.messages
+    is_ahead = item.due is not None and kept.said.line.day < item.due
+    if is_ahead and not (message.attachments or tells_done(message.text) or acknowledges(message, _before(talk, kept))):
+        return None
+    is_plain = says_done([message], quote, talk, item.text) and not is_ahead
+    state = "done" if kept.probability >= (SURE if is_plain else CLEARLY_KEPT) else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
+
+
+def _before(talk: Sequence[SourceMessage], kept: Judged) -> Sequence[SourceMessage]:
+    return [one for one in talk if one.number < kept.said.line.message.number]
 
 
 def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
@@ -105,12 +125,12 @@ def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
     elif item.owner == "them" and owner is None and len(others) == 1:
         owner = others[0].entity_id
     around = roots_of_text(item.said) - names
-    return Open(shown_matter(item, names), owner, item.said_at, item.due_date, item.text, around)
+    return Open(shown_matter(item, names), owner, item.said_at, item.due_date, item.text, item.said, around)
 
 
 def found_open(reading: Reading, one: FoundAction, names: frozenset[str]) -> Open:
     text = one.sentence.text if one.helper is None else f"{one.sentence.text}\n{one.helper.text}"
     owner = None if one.owner_person is None or one.owner == "both" else one.owner_person.entity_id
     said_at = reading.lines[one.sentence.line].message.sent_at
-    around = roots_of_text("\n".join(reading.lines[line].message.text for line in one.lines)) - names
-    return Open(matter_of(text, names=names), owner, said_at, one.due, text, around)
+    said = "\n".join(reading.lines[line].message.text for line in one.lines)
+    return Open(matter_of(text, names=names), owner, said_at, one.due, text, said, roots_of_text(said) - names)

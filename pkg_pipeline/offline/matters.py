@@ -61,7 +61,7 @@ class Matter:
 class Open:
     """An open item as later messages are held against it. ``owner``: who has to do it, None if several or unknown.
 
-    ``around``: roots of all that was said when it came up.
+    ``said``: all that was said when it came up; ``around``: its roots.
     """
 
     matter: Matter
@@ -69,6 +69,7 @@ class Open:
     said_at: datetime
     due: date | None
     text: str
+    said: str = ""
     around: frozenset[str] = frozenset()
 
 

@@ -146,11 +146,14 @@ def _pieces(text: str, language: Language) -> list[str]:
 
 
 class LineChance(NamedTuple):
-    """Log-odds that a line says a task, that it says a decision, and that a task which it says is its speaker's."""
+    """Log-odds that a line says a task, that it says a decision, that a task which it says is its speaker's, and that
+    it tells of something done.
+    """
 
     task: float
     decision: float
     speaker: float
+    done: float
 
 
 @dataclass(frozen=True)

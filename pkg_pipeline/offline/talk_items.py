@@ -34,17 +34,17 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
     for reading in map(read, source.talks):
-        of_talk = items_of(prepared(reading, embed), source.shown)
+        of_talk = items_of(prepared(reading, embed), source.shown, embed)
         items += of_talk.items
         changes += of_talk.changes
         facts += [_fact(reading, found) for found in find_facts(reading, embed)]
     return Answer(items=items, changes=changes, facts=facts)
 
 
-def items_of(reading: Reading, shown: Sequence[ShownItem]) -> Answer:
+def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answer:
     """New items of a talk ``prepared``, and what it says of the items shown; without facts."""
     decisions, actions = found(reading)
-    linked = link(reading, shown, actions, decisions)
+    linked = link(reading, shown, actions, decisions, embed)
     return Answer(
         items=_items(reading, actions, decisions, linked),
         changes=[_change(change) for change in linked.changes],

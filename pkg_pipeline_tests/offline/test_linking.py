@@ -11,12 +11,13 @@ import pytest
 
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
+from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.linking import Linked, link
 from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.reading import read
-from pkg_pipeline_tests.offline.chats import MONDAY, chat
+from pkg_pipeline_tests.offline.chats import EMBED, MONDAY, chat
 
 ANNA = uuid5(NAMESPACE_URL, "Anna")
 
@@ -39,9 +40,9 @@ def shown(ref: str, quote: str, owner: str = "them", due: date | None = None, **
 
 
 def linked(source: SummaryInput, *items: ShownItem) -> Linked:
-    reading = read(source)
+    reading = line_head.judged(read(source), EMBED)
     decided = find_decisions(reading)
-    return link(reading, items, find_actions(reading, settled=[d.sentence for d in decided]), decided)
+    return link(reading, items, find_actions(reading, settled=[d.sentence for d in decided]), decided, EMBED)
 
 
 def told(*said: tuple[str, str], language: Language = "en") -> SummaryInput:

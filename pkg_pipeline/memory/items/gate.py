@@ -42,9 +42,13 @@ LONGEST_TEXT = 300
 """Characters of an item's text."""
 
 
-def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
-    """What of an answer may be kept, a reading for each talk in order. Idempotent; never loses all for one fault."""
-    gate = _Gate(source)
+def check_reading(candidate: CandidateReading, source: ReadingInput, *, is_measured: bool = False) -> GatedReading:
+    """What of an answer may be kept, a reading for each talk in order. Idempotent; never loses all for one fault.
+
+    ``is_measured``: how probable the answer's closings are was measured on labelled talks, as with the offline reader.
+    Such a one needs no words of completion: the heads are right more often than the tables of such words.
+    """
+    gate = _Gate(source, is_measured=is_measured)
     gate.refs = frozenset(item.ref for item in candidate.items if item.ref is not None and item.kind == "decision")
     for index, item in enumerate(candidate.items):
         gate.item(item, f"items[{index}]")
@@ -83,8 +87,8 @@ class _Kept:
 class _Gate:
     """The talks of one reading prepared for validation."""
 
-    def __init__(self, source: ReadingInput) -> None:
-        self.source = source
+    def __init__(self, source: ReadingInput, *, is_measured: bool) -> None:
+        self.source, self.is_measured = source, is_measured
         talk = _as_one(source)
         self.checker = Checker(talk, held=known(talk), ordering=ordering_numbers(talk.messages))
         self.log = DropLog()
@@ -162,8 +166,8 @@ class _Gate:
         evidence, quoted = found
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
-        reason = unproven(change.to, evidence, f"{shown.text} {shown.quote}", self.source.messages)
-        if reason is None and change.to in ("done", "perhaps_done"):
+        reason = self._unproven(change, evidence, f"{shown.text} {shown.quote}")
+        if reason is None and change.to in ("done", "perhaps_done") and not self.is_measured:
             reason = of_another(shown, evidence, quoted, self.source)
         if reason is not None:
             return self.log.note(part, reason, may_mend=True)
@@ -189,6 +193,13 @@ class _Gate:
             )
         )
         return None
+
+    def _unproven(self, change: CandidateChange | CandidateEnd, evidence: Evidence, matter: str) -> str | None:
+        """Why the words do not prove it. ``matter``: of the item."""
+        state = change.to if isinstance(change, CandidateChange) else change.state
+        if state == "done" and self.is_measured:
+            return None
+        return unproven(state, evidence, matter, self.source.messages)
 
     def fact(self, fact: CandidateFact, part: str) -> None:
         """P13, P17: about a participant or somebody named."""
@@ -272,7 +283,7 @@ class _Gate:
         if last.number <= quoted.number:
             return self.log.note(part, "is not said after the item")
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
-        if (reason := unproven(end.state, later, item.text, self.source.messages)) is not None:
+        if (reason := self._unproven(end, later, item.text)) is not None:
             return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]
         change = ItemChange(

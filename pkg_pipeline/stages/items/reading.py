@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -40,12 +41,13 @@ Readings = tuple[TalkReading, ...]
 Answered = tuple[Readings, tuple[Quarantined, ...]]
 
 
-def _check(text: str, source: ReadingInput) -> Gated[GatedReading]:
-    gated = check_reading(prompt.to_candidate(prompt.parse(text)), source)
+def _check(text: str, source: ReadingInput, *, is_measured: bool = False) -> Gated[GatedReading]:
+    gated = check_reading(prompt.to_candidate(prompt.parse(text)), source, is_measured=is_measured)
     return Gated(gated, gated.dropped, None, gated.hints)
 
 
 READING: Final[Question[ReadingInput, GatedReading]] = Question(TASK, prompt, _check)
+OFFLINE_READING: Final[Question[ReadingInput, GatedReading]] = replace(READING, check=partial(_check, is_measured=True))
 
 
 class TalkReader:
@@ -108,7 +110,10 @@ class TalkReader:
     def _once(self, source: ReadingInput, problem: str | None) -> GatedReading:
         subject, *also = (Subject("interaction", talk.interaction_id) for talk in source.talks)
         asking, tally = self._asking, self._tally
-        content, _ = READING.ask(source, subject=subject, also=tuple(also), asking=asking, tally=tally, problem=problem)
+        question = READING if asking.llm.is_paid else OFFLINE_READING
+        content, _ = question.ask(
+            source, subject=subject, also=tuple(also), asking=asking, tally=tally, problem=problem
+        )
         return content
 
     def _windows(self, due: DueTalk, talk: SummaryInput) -> Iterator[SummaryInput]:

@@ -1,0 +1,206 @@
+"""Fits the trees by which a later message keeps an open item (``closing.npz``): ``python -m training.closing_trees
+[--check]``.
+
+Boosted trees on pairs (open item, later message) of worlds, talks and accounts, each read by heads that did not see it.
+Where trees are left out, so is the world, from every head. ``--check``: writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.offline import closing_context
+from pkg_pipeline.offline.closing_context import rows
+from pkg_pipeline.offline.judging import SURE, Met, closings, meet
+from pkg_pipeline.offline.line_context import Floats, Trees
+from training import accounts, closing, worlds
+from training.boosting import SEEDS, boosted
+from training.closing import NEAR_A_CLOSING, Score
+from training.conversations import FOLDS
+from training.left_out import read_once
+from training.newton import chance, newton
+from training.standing import Walk, walks
+from training.vectors import embed
+from training.worlds import World
+
+WEIGHTS = Path(closing_context.__file__).with_name("closing.npz")
+LEAST_JUDGED = 0.3
+"""Closings from this probability on tell how probable an item's closing is."""
+RIGHT = 0.86
+"""Of all that is closed as certain."""
+
+
+def fold_of(world: World) -> int:
+    """The part that is left out with a world, the same as for its lines."""
+    return zlib.crc32(world.name.encode()) % FOLDS
+
+
+@cache
+def every() -> tuple[World, ...]:
+    return (*worlds.load(), *worlds.of_talks(), *accounts.load())
+
+
+@cache
+def linear(fold: int | None) -> Mapping[str, float]:
+    """Weights of a pair's features, fitted without a part."""
+    return closing.fit([closing.pairs_of(one) for one in closing.every() if fold_of(one) != fold])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs as the trees see them, whether each message keeps its item (nan: not said), and the part of its world."""
+
+    x: Floats
+    right: Floats
+    folds: NDArray[np.int64]
+
+
+@cache
+def pairs() -> Pairs:
+    x: list[Floats] = []
+    right: list[float] = []
+    folds: list[int] = []
+    for world in every():
+        for walk, talk in met(world):
+            said = _right(walk, talk)
+            if said:
+                x.append(rows(walk.reading, walk.items, talk, linear(fold_of(world)), embed))
+                right += said
+                folds += [fold_of(world)] * len(said)
+    return Pairs(np.vstack(x), np.array(right), np.array(folds))
+
+
+def met(world: World) -> Iterator[tuple[Walk, Sequence[Met]]]:
+    for walk in walks(world, settle_by_label=True, read=read_once):
+        yield walk, meet(walk.items, walk.since, walk.talk)
+
+
+def _right(walk: Walk, talk: Sequence[Met]) -> list[float]:
+    ids = [said.line.message.external_id for said in walk.talk]
+    places = {said.line.index: place for place, said in enumerate(walk.talk)}
+    found: list[float] = []
+    for one in talk:
+        place = places[one.said.line.index]
+        for i, _ in one.pairs:
+            closed_by = walk.standing[i].closed_by
+            end = min((at for at, key in enumerate(ids) if key in closed_by), default=None)
+            is_near = end is not None and (place > end or abs(place - end) <= NEAR_A_CLOSING)
+            found.append(1.0 if ids[place] in closed_by else float("nan") if is_near else 0.0)
+    return found
+
+
+def trees_of(places: NDArray[np.bool_], seeds: Sequence[int]) -> Trees:
+    told = pairs()
+    return boosted(told.x[places], told.right[places][:, None], seeds)
+
+
+@cache
+def without(fold: int) -> Trees:
+    """Trees that did not see a part."""
+    return calibrated(trees_of(pairs().folds != fold, SEEDS[:1]))
+
+
+def calibrated(trees: Trees) -> Trees:
+    """With log-odds that are certain where enough of what is closed by them is right."""
+    slope, shift = scale()
+    return replace(trees, value=(trees.value * slope).astype(np.float32), start=trees.start * slope + shift)
+
+
+@contextmanager
+def judging(trees: Trees, by: Mapping[str, float]) -> Iterator[None]:
+    """Promises are closed by these trees and weights."""
+    known = closing_context.weights()
+    with (
+        patch.object(closing_context, "trees", lambda: trees),
+        patch.object(closing_context, "weights", lambda: {**known, "kept": by}),
+    ):
+        yield
+
+
+@contextmanager
+def left_out(fold: int) -> Iterator[None]:
+    """Promises are closed by trees and weights that did not see a part."""
+    with judging(without(fold), linear(fold)):
+        yield
+
+
+@cache
+def scale() -> tuple[float, float]:
+    """Slope and shift of the log-odds of closings of worlds left out: those from ``SURE`` on are as often right as
+    ``RIGHT`` says.
+    """
+    judged: list[tuple[float, bool]] = []
+    for fold in range(FOLDS):
+        trees = trees_of(pairs().folds != fold, SEEDS[:1])
+        for world in every():
+            if fold_of(world) == fold:
+                with judging(trees, linear(fold)):
+                    score(world, LEAST_JUDGED, judged)
+    x = np.array([[log_odds, 1.0] for log_odds, _ in sorted(judged, reverse=True)])
+    y = np.array([right for _, right in sorted(judged, reverse=True)], dtype=float)
+    slope, shift = newton(x, y, np.zeros(2), np.array([1e-3, 1e-3]))
+    expected = chance(x @ [slope, shift]).cumsum() / np.arange(1, len(x) + 1)
+    last = x[max(0, int((expected >= RIGHT).sum()) - 1), 0]
+    return float(slope), math.log(SURE / (1 - SURE)) - float(slope * last)
+
+
+def score(world: World, least: float, judged: list[tuple[float, bool]] | None = None) -> Score:
+    """The world read in order with the trees' own closings: an item is rightly closed where or after it was kept."""
+    found = Score()
+    kept_before: set[str] = set()
+    for walk in walks(world, settle_by_label=False, read=read_once):
+        by_id = {message.external_id for message in walk.source.messages}
+        kept_now = {one.label.ref for one in walk.standing if one.label is not None and one.closed_by & by_id}
+        listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
+        items = [walk.items[i] for i in listed]
+        talk = meet(items, [walk.since[i] for i in listed], walk.talk)
+        best = closings(talk, closing_context.kept_log_odds(walk.reading, items, talk, embed), least=least)
+        for place, kept in best.items():
+            one = walk.standing[listed[place]]
+            one.is_closed = True
+            if one.label is None:
+                continue
+            is_right = one.label.ref in kept_now | kept_before
+            found.add(Score(is_right, 1, 0))
+            if judged is not None:
+                judged.append((math.log(kept.probability / (1 - kept.probability)), is_right))
+        kept_before |= kept_now
+    found.kept += sum(bool(one.closed_by) for one in world.items if one.kind == "action_item")
+    return found
+
+
+def fit() -> Trees:
+    """The trees of every pair."""
+    return calibrated(trees_of(np.ones(len(pairs().right), dtype=np.bool_), SEEDS))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    total: dict[str, Score] = {}
+    for world in every():
+        with left_out(fold_of(world)):
+            one = score(world, SURE)
+        for key in (world.language, "all"):
+            total.setdefault(key, Score()).add(one)
+    for key, one in total.items():
+        print(f"kept at {SURE}, left out: {key} {one}")
+    if not given.check:
+        made = fit()
+        np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})
+
+
+if __name__ == "__main__":
+    main()
