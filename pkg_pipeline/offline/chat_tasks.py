@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
@@ -203,4 +204,22 @@ def find_chat_tasks(reading: Reading, settled: Collection[Sentence] = ()) -> lis
                 before=before,
             )
         )
-    return found
+    return _once(found)
+
+
+def _once(found: Sequence[FoundAction]) -> list[FoundAction]:
+    """A line that says one task and belongs to another makes one task of both, in the words of the likelier."""
+    kept: list[FoundAction] = []
+    for one in found:
+        place = next((at for at, other in enumerate(kept) if _is_part(one, other)), None)
+        if place is None:
+            kept.append(one)
+            continue
+        best, other = (one, kept[place]) if one.probability > kept[place].probability else (kept[place], one)
+        kept[place] = replace(best, lines=tuple(dict.fromkeys((*best.lines, *other.lines))), due=best.due or other.due)
+    return kept
+
+
+def _is_part(one: FoundAction, other: FoundAction) -> bool:
+    first, second = one.sentence.line, other.sentence.line
+    return first != second and (first in other.lines or second in one.lines)

@@ -16,8 +16,8 @@ from pkg_pipeline.offline.matters import Open, Weights
 
 SURE = CERTAIN_FROM
 """From here on a promise counts as kept."""
-PERHAPS = 0.6
-"""From here on a promise was perhaps kept, and is no longer shown as open: every second such guess is right."""
+PERHAPS = 0.7
+"""From here on a promise was perhaps kept, and is no longer shown as open."""
 RENEWED = 0.3
 """From here on an item counts as promised again."""
 CANCELLED = 0.3
