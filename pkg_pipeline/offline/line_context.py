@@ -19,6 +19,8 @@ REACH: Final = 4
 """Lines before and after that are looked at."""
 JUDGED: Final = 2
 """Heads whose log-odds the trees judge anew: says a task, says a decision."""
+SEEN: Final = 3
+"""Heads that the trees see of a line: the judged, and whose a task is."""
 NOBODY: Final = -6.0
 """Log-odds where there is no line: less than any line has."""
 
@@ -63,7 +65,7 @@ def surroundings(speakers: Sequence[Person], alone: Floats) -> Floats:
 
 
 def _around(speakers: Sequence[Person], alone: Floats, place: int) -> list[float]:
-    found: list[float] = [*alone[place]]
+    found: list[float] = [*alone[place, :SEEN]]
     before = range(max(0, place - REACH), place)
     after = range(place + 1, min(len(speakers), place + 1 + REACH))
     for step in (*range(-REACH, 0), *range(1, REACH + 1)):

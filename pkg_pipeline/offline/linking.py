@@ -56,6 +56,7 @@ def link(
     met = meet(items, since, talk)
     kept = closings(met, kept_log_odds(reading, items, met, embed), least=PERHAPS)
     renewed = {i: one for i, one in renewals(met).items() if i < len(tasks)}
+    kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= CLEARLY_KEPT}
     given_up = cancellations(met)
     scale = Weights(item.matter for item in items)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
@@ -72,8 +73,8 @@ def link(
     for index, shown_item in enumerate(tasks):
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
-            _closed(shown_item.ref, items[index], kept.get(index), reading)
-            or cancelled_by(shown_item, items[index], given_up.get(index))
+            cancelled_by(shown_item, items[index], given_up.get(index))
+            or _closed(shown_item.ref, items[index], kept.get(index), reading)
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
         )
         if change is not None:
