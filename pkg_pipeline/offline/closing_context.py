@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from pkg_pipeline.memory.gate.progress import acknowledges, gives_up, is_plain, tells_done
-from pkg_pipeline.offline.judging import Met, log_odds_of, weights
+from pkg_pipeline.offline.judging import Met, weights
 from pkg_pipeline.offline.line_context import Floats, Trees
 from pkg_pipeline.offline.line_head import DIMENSIONS, MOST_CHARS, Embed
 from pkg_pipeline.offline.matters import Open
@@ -52,30 +52,28 @@ def rows(reading: Reading, items: Sequence[Open], talk: Sequence[Met], by: Mappi
     near, near_said = (np.round(_vectors(texts, embed) @ lines.T, DECIMALS) for texts in _words(items))
     alone = np.full(near.shape, NOTHING)
     for met in talk:
-        for i, given in met.pairs:
-            alone[i, met.said.line.index] = log_odds_of(given, by)
+        alone[[i for i, _ in met.pairs], met.said.line.index] = met.log_odds(by)
     elsewhere = _best_of_others(alone)
-    found: list[list[float]] = []
+    found: list[Floats] = []
     for met in talk:
+        if not met.pairs:
+            continue
         place, open_now = met.said.line.index, [i for i, _ in met.pairs]
         mine = np.stack([one[open_now, place] for one in (alone, near, near_said)])
         rivals = _best_of_others(mine)
         told = _told(reading, place)
-        for at, (i, given) in enumerate(met.pairs):
-            found.append(
-                [
-                    *given.values(),
-                    *mine[:, at],
-                    *rivals[:, at],
-                    *(mine - rivals)[:, at],
-                    elsewhere[i, place],
-                    len(open_now),
-                    *told,
-                    *_around(reading, chances, near[i], place),
-                    *_when(items[i], reading, place),
-                ]
-            )
-    return np.array(found)
+        around = [
+            [
+                elsewhere[i, place],
+                len(open_now),
+                *told,
+                *_around(reading, chances, near[i], place),
+                *_when(items[i], reading, place),
+            ]
+            for i in open_now
+        ]
+        found.append(np.hstack([met.x, mine.T, rivals.T, (mine - rivals).T, around]))
+    return np.vstack(found)
 
 
 def _best_of_others(told: Floats) -> Floats:

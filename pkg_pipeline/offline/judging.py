@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from pkg_pipeline.memory.items.states import CERTAIN_FROM
 from pkg_pipeline.offline.evidence import Heard, features, fit, rivals_of
+from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.matters import Open, Weights
 
 SURE = CERTAIN_FROM
@@ -36,22 +39,28 @@ def weights() -> Mapping[Head, Mapping[str, float]]:
     return json.loads(WEIGHTS_FILE.read_text("utf-8"))
 
 
-def log_odds_of(given: Mapping[str, float], by: Mapping[str, float]) -> float:
-    """That a message says of an item what the weights are for."""
-    return round(sum(by[name] * value for name, value in given.items()), DECIMALS)
-
-
 def chance_of(log_odds: float) -> float:
-    """The same as a probability."""
+    """Log-odds as a probability."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Met:
     """A message with the features of it and of every item open at it, by the item's index."""
 
     said: Heard
     pairs: tuple[tuple[int, Mapping[str, float]], ...]
+
+    @cached_property
+    def x(self) -> Floats:
+        """Pairs by features."""
+        return np.array([list(given.values()) for _, given in self.pairs])
+
+    def log_odds(self, by: Mapping[str, float]) -> Floats:
+        """Of each pair, that the message says of the item what the weights are for."""
+        if not self.pairs:
+            return np.zeros(0)
+        return np.round(self.x @ [by[name] for name in self.pairs[0][1]], DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +128,10 @@ def _last_meant(talk: Sequence[Met], by: Mapping[str, float], least: float) -> d
     """A message means the likeliest item."""
     last: dict[int, Judged] = {}
     for met in talk:
-        chances = [(chance_of(log_odds_of(given, by)), -i) for i, given in met.pairs]
-        chance, i = max(chances, default=(0.0, 0))
+        if not met.pairs:
+            continue
+        log_odds = met.log_odds(by)
+        i, chance = met.pairs[int(log_odds.argmax())][0], chance_of(float(log_odds.max()))
         if chance >= least:
-            last[-i] = Judged(-i, met.said, chance)
+            last[i] = Judged(i, met.said, chance)
     return last
