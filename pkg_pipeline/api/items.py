@@ -69,6 +69,7 @@ class ListedItem(Answer):
     last_at: datetime
     settled_at: datetime | None
     quote: str
+    stale: bool = Field(description="A message behind it was edited and not read again yet")
     proposed_by: UUID | None
     agreed_by: list[UUID]
     superseded_by: UUID | None

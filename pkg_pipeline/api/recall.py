@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class RecallResult(Answer):
-    """One piece. `text` occurs in the answer's; `passage` is which of how many parts of a long message it is."""
+    """One piece. `text` occurs in the answer's; `passage` is which of how many parts of a long message it is; `stale`:
+    a message behind it was edited and not read again yet.
+    """
 
     id: UUID
     source: ChunkSource
@@ -36,6 +38,7 @@ class RecallResult(Answer):
     speaker: str | None
     interaction_id: UUID | None
     passage: list[int]
+    stale: bool
 
 
 class Recall(Answer):

@@ -161,6 +161,10 @@ def _print_items(screen: Console, found: Sequence[dict[str, Any]], following: st
 
 
 def _status(one: dict[str, Any]) -> str:
+    return _standing(one) + (", edited since" if one["stale"] else "")
+
+
+def _standing(one: dict[str, Any]) -> str:
     status = "[red]overdue[/red]" if one["overdue"] else one["status"].replace("_", " ")
     if one["decided_by"] == "person":
         return status if one["overdue"] else status + " (yours)"

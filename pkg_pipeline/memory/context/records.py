@@ -62,7 +62,9 @@ class HeardMessage:
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A confirmed fact in force (P4, B2). ``about``: of somebody known by this name only."""
+    """A confirmed fact in force (P4, B2). ``about``: of somebody known by this name only. ``is_stale``: a
+    message behind it was edited since it was read (P29).
+    """
 
     id: UUID
     fact_type: str
@@ -70,6 +72,7 @@ class KnownFact:
     at: datetime
     message_ids: tuple[str, ...]
     about: str | None = None
+    is_stale: bool = False
 
 
 class Former(NamedTuple):
@@ -84,9 +87,9 @@ class KnownItem:
     """A decision in force or an action item that is not settled, as it stood then (B16, B17).
 
     ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
-    never settled ones. ``is_withheld``: rests on a deleted message (P29). ``found_with``: how probably it was one
-    at all when it was found. ``is_decided``: its status is a person's own. ``is_doubted``: perhaps no longer open, by
-    the profile.
+    never settled ones. ``is_withheld``: rests on a deleted message; ``is_stale``: on one edited since (P29).
+    ``found_with``: how probably it was one at all when it was found. ``is_decided``: its status is a person's own.
+    ``is_doubted``: perhaps no longer open, by the profile.
     """
 
     id: UUID
@@ -104,6 +107,7 @@ class KnownItem:
     due_date: date | None = None
     former: Former | None = None
     is_withheld: bool = False
+    is_stale: bool = False
     is_decided: bool = False
     is_doubted: bool = False
     found_with: float = 1.0

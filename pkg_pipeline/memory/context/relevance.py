@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pkg_pipeline.memory.context.records import ItemKind
+from pkg_pipeline.memory.context.records import ItemKind, Mark
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer
 from pkg_pipeline.memory.recall.block import FEW_MESSAGES, SPOKEN
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
@@ -119,6 +119,10 @@ def _line(one: Candidate, renderer: LineRenderer) -> Line | None:
         said, identity = f"{when} {speaker}{renderer.words.colon}{text}", one.message_ids[0]
     else:
         label = renderer.words.label(one.source)
-        said, identity = f"{when} {label}{renderer.words.colon}{text}", str(one.subject_id or one.id)
+        note = renderer.bracket(renderer.words.edited if one.is_stale else "")
+        said, identity = f"{when} {label}{note}{renderer.words.colon}{text}", str(one.subject_id or one.id)
     headings = renderer.under("relevant", renderer.words.relevant)
-    return Line("relevant", kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)
+    marks: tuple[Mark, ...] = ("stale",) if one.is_stale else ()
+    return Line(
+        "relevant", kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings, marks
+    )

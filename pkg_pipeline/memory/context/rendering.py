@@ -155,8 +155,7 @@ class LineRenderer:
         text = quoted(one_line(summary.text))
         if not text:
             return None
-        marks: tuple[Mark, ...] = ("stale",) if summary.is_stale else ()
-        place_and_marks = (place, self.within(summary), marks)
+        place_and_marks = (place, self.within(summary), _stale(summary))
         return Line("warm", "summary", str(summary.id), text, summary.ended_at, summary.message_ids, *place_and_marks)
 
     def within(self, talk: Talk) -> Headings:
@@ -180,7 +179,7 @@ class LineRenderer:
         name = named(self.words.fact_name(fact.fact_type))
         value = one_line(fact.value)
         value = self._birthday(value) if fact.fact_type.casefold().endswith("birthday") else value
-        whose = self.bracket(one_line(fact.about)) if fact.about else ""
+        whose = self.bracket(one_line(fact.about or ""), self._edited(fact))
         text = f"{name}{whose}{self.words.colon}{value}"
         on_card = place_of(fact)
         section: Section = "permanent" if on_card is None else "card"
@@ -188,7 +187,8 @@ class LineRenderer:
         place = (on_card or 0, order)
         # equal facts learnt twice share a key; the newest comes first
         says = f"fact:{text}".casefold()
-        return Line(section, "fact", str(fact.id), text, fact.at, fact.message_ids, place, headings, says=says)
+        marks = _stale(fact)
+        return Line(section, "fact", str(fact.id), text, fact.at, fact.message_ids, place, headings, marks, says=says)
 
     def _birthday(self, value: str) -> str:
         """``1980-08-15`` or ``08-15`` as a day in words; else as it is."""
@@ -206,9 +206,10 @@ class LineRenderer:
         if item.former is not None:
             made = self.day(self.local(item.former.at).date())
             former = self.bracket(self.words.former.format(text=one_line(item.former.text).rstrip(" .。"), date=made))
-        marks: tuple[Mark, ...] = () if item.is_sure else ("perhaps",)
+        marks: tuple[Mark, ...] = (*(() if item.is_sure else ("perhaps",)), *_stale(item))
         note = "" if item.is_sure else self.words.perhaps
-        text = f"{self.words.decided}{self.bracket(decided, note)}{self.words.colon}{one_line(item.text)}{former}"
+        when = self.bracket(decided, note, self._edited(item))
+        text = f"{self.words.decided}{when}{self.words.colon}{one_line(item.text)}{former}"
         return Line(section, "decision", str(item.id), text, item.first_at, item.message_ids, place, headings, marks)
 
     def action(self, item: KnownItem, *, order: int) -> Line:
@@ -234,10 +235,15 @@ class LineRenderer:
             due = words.overdue
         until = due.format(date=self.day(item.due_date)) if item.due_date else ""
         since = words.since.format(date=self.day(self.local(item.first_at).date()))
-        text = f"{title}{self.bracket(self._owner(item), since, until, note)}{words.colon}{one_line(item.text)}{said}"
+        whose = self.bracket(self._owner(item), since, until, note, self._edited(item))
+        text = f"{title}{whose}{words.colon}{one_line(item.text)}{said}"
         headings = self.under(section, words.open_items if section == "open" else words.lapsed)
         place = (item.is_doubted + 2.0 * (item.status == "perhaps_done") + 0.5 * ("perhaps" in marks), order)
+        marks = (*marks, *_stale(item))
         return Line(section, "action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
+
+    def _edited(self, one: KnownItem | KnownFact) -> str:
+        return self.words.edited if one.is_stale else ""
 
     def _owner(self, item: KnownItem) -> str:
         default = self.words.unknown if item.owner == "other" else self.entity.name
@@ -256,8 +262,7 @@ class LineRenderer:
         text = one_line(profile.summary)
         if not text:
             return None
-        marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
-        where = ((0,), self.relationship(profile), marks)
+        where = ((0,), self.relationship(profile), _stale(profile))
         return Line("relationship", "profile", str(profile.id), text, profile.as_of, profile.message_ids, *where)
 
     def milestone(self, one: KnownMilestone, profile: KnownProfile) -> Line | None:
@@ -265,9 +270,8 @@ class LineRenderer:
         if not title:
             return None
         text = f"{self.day(one.day)}{self.words.colon}{title}"
-        marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
         at = datetime.combine(one.day, time(), self.rules.zone).astimezone(UTC)
-        where = ((1, one.day.toordinal()), self.relationship(profile), marks)
+        where = ((1, one.day.toordinal()), self.relationship(profile), _stale(profile))
         return Line("relationship", "milestone", one.id, text, at, one.message_ids, *where)
 
     def relationship(self, profile: KnownProfile) -> Headings:
@@ -279,6 +283,10 @@ class LineRenderer:
 
     def under(self, section: str, title: str) -> Headings:
         return ((section, f"## {title}\n"),)
+
+
+def _stale(one: KnownItem | KnownFact | PastSummary | KnownProfile) -> tuple[Mark, ...]:
+    return ("stale",) if one.is_stale else ()
 
 
 def talk_place(talk: Talk) -> Place:

@@ -131,7 +131,8 @@ def _line(candidate: Candidate, rules: RecallRules) -> str:
     if candidate.source in SPOKEN and candidate.source != "tool_result":
         speaker = words.me if candidate.is_self else named(candidate.speaker or "") or words.unknown
         return f"{speaker}{words.colon}{text}"
-    return f"{words.label(candidate.source)}{words.colon}{text}"
+    note = words.bracket.format(text=words.edited) if candidate.is_stale else ""
+    return f"{words.label(candidate.source)}{note}{words.colon}{text}"
 
 
 def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:

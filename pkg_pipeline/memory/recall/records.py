@@ -101,7 +101,7 @@ class Candidate:
     """One chunk of a search.
 
     ``lexical``: BM25, 0 without shared words; ``similarity``: cosine, None without a vector in the active space.
-    ``message_ids``: keys ``source:chat/message``.
+    ``message_ids``: keys ``source:chat/message``. ``is_stale``: derived from a message that was edited since (P29).
     """
 
     no: int
@@ -122,6 +122,7 @@ class Candidate:
     passages: int = 1
     importance: float = 0.0
     topics: tuple[str, ...] = ()
+    is_stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)

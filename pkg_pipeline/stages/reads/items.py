@@ -60,7 +60,9 @@ class PlacedItem:
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """A row of ``items`` with its history and the decisions it took the place of; external message ids."""
+    """A row of ``items`` with its history and the decisions it took the place of; external message ids. ``is_stale``: a
+    message behind it was edited since it was read (P29).
+    """
 
     id: UUID
     kind: ItemKind
@@ -86,6 +88,7 @@ class StoredItem:
     settled_at: datetime | None
     person_ids: Sequence[UUID]
     person_names: Sequence[str]
+    is_stale: bool
     states: Sequence[Mapping[str, Any]]
     replaced: Sequence[Mapping[str, Any]]
 
@@ -162,6 +165,7 @@ def item_json(one: StoredItem, *, today: date) -> dict[str, Any]:
         "last_at": iso(one.last_at),
         "settled_at": None if one.settled_at is None else iso(one.settled_at),
         "quote": one.quote,
+        "stale": one.is_stale,
         "proposed_by": None if one.proposed_by is None else str(one.proposed_by),
         "agreed_by": [str(person) for person in one.agreed_by],
         "superseded_by": None if one.superseded_by is None else str(one.superseded_by),

@@ -290,4 +290,5 @@ def _result_json(entry: Ranked, text: str) -> dict[str, Any]:
         "speaker": None if one.speaker is None else clean_name(one.speaker),
         "interaction_id": None if one.interaction_id is None else str(one.interaction_id),
         "passage": [one.passage + 1, one.passages],
+        "stale": one.is_stale,
     }

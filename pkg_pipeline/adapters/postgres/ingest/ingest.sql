@@ -320,6 +320,7 @@ SELECT remove_copies(array_agg(m.archived_month), array_agg(m.id))
 FROM changed c JOIN messages m ON m.id = c.id WHERE m.is_archived AND NOT c.stays_archived
 
 -- name: update_changed
+-- What rests on an edited message is stale until its conversation is read again (P29).
 UPDATE messages m
 SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.exported_at, edited_at = c.edited_at,
     deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, %(now)s) WHEN m.is_missing THEN m.deleted_at END,
@@ -333,7 +334,9 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.
     archived_month = CASE WHEN c.stays_archived THEN m.archived_month END,
     content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
     metadata = CASE WHEN c.stays_blank THEN m.metadata ELSE c.metadata END,
-    interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END
+    interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END,
+    awaits_reading = m.awaits_reading OR (c.is_other_text AND NOT c.is_deleted AND EXISTS (
+        SELECT FROM interaction_readings r WHERE r.interaction_id = m.interaction_id))
 FROM changed c WHERE c.id = m.id
 
 -- name: fill_topics

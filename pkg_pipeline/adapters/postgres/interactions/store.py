@@ -20,7 +20,7 @@ from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.interactions.records import ChatInfo, InteractionRow, SegmentMessage
 
-SQL = Statements("interactions")
+SQL, READINGS = Statements("interactions"), Statements("readings")
 
 CHUNK_MESSAGES = 5_000
 CHATS_AT_ONCE = 500
@@ -214,6 +214,7 @@ class PostgresChatBatch:
                 self._connection, "retire", **columns_of(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at")
             )
         SQL.run(self._connection, "drop_marks", ids=list(chain.from_iterable(one.marks for one in self._stretches)))
+        READINGS.run(self._connection, "settle_edits", chats=[one.chat.id for one in self._stretches])
         return self._changed + len(vanished)
 
 

@@ -36,7 +36,7 @@ SELECT i.id, i.kind, item_status(i.kind, i.status, i.due_date, i.last_at, %(now)
        i.owner, i.owner_entity_id, coalesce(o.name, i.owner_name) AS owner_name, i.due_date, i.importance,
        i.probability, i.proposed_by, i.agreed_by, i.superseded_by, i.decided_by, c.source, c.external_id AS
        chat_external_id, i.interaction_id, i.quote, i.message_ids, i.first_at, i.last_at, i.settled_at,
-       p.ids AS person_ids, p.names AS person_names, h.states, b.replaced
+       p.ids AS person_ids, p.names AS person_names, item_is_stale(i.id) AS is_stale, h.states, b.replaced
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS w (id, place)
 JOIN items i USING (id)
 JOIN chats c ON c.id = i.chat_id

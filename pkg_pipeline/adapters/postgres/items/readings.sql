@@ -109,6 +109,17 @@ WITH before AS (
 )
 SELECT item_ids FROM before
 
+-- name: settle_edits
+-- P29: what rests on conversations (of these chats, or any) that are read as they stand now is not stale. An edit that came in
+-- while one was read is not cut yet.
+UPDATE messages m SET awaits_reading = false
+FROM interactions i JOIN interaction_readings r ON r.interaction_id = i.id
+WHERE m.awaits_reading AND m.interaction_id = i.id AND r.input_hash = i.input_hash
+  AND (%(chats)s::uuid[] IS NULL OR m.chat_id = ANY(%(chats)s))
+  AND NOT EXISTS (SELECT FROM dirty_partitions d
+                  WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+                    AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
+
 -- name: checked
 UPDATE interaction_readings SET is_checked = true WHERE interaction_id = ANY(%(ids)s) AND NOT is_checked
 

@@ -139,6 +139,7 @@ class ItemWork:
     def save(self, row: ReadingRow, due: Due) -> Saved:
         """A reading, and what follows from it for items and facts."""
         before = SQL.value(self._connection, "save", **_row(row, due)) or ()
+        SQL.run(self._connection, "settle_edits", chats=[row.talk.chat_id])
         given = {"interaction": row.talk.id, "chat": row.talk.chat_id, "confidence": self._fact_confidence}
         self._touched |= save_facts(self._connection, row.reading.facts, **given)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)

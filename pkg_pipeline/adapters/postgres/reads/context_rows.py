@@ -185,6 +185,7 @@ def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFa
         at=datetime.fromisoformat(given["at"]),
         message_ids=_keys(given, chats),
         about=given["about"],
+        is_stale=given["is_stale"],
     )
 
 
@@ -207,6 +208,7 @@ def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownIt
         due_date=_day(given["due_date"]),
         former=None if former is None else Former(former, datetime.fromisoformat(given["former_at"])),
         is_withheld=given["is_withheld"],
+        is_stale=given["is_stale"],
         is_decided=given["decided_by"] == "person",
         found_with=1.0 if given["found_with"] is None else given["found_with"],
     )

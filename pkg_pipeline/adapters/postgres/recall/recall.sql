@@ -113,7 +113,7 @@ SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
 -- name: candidates
 -- Both lists merged, with both scores and all columns of a candidate. Texts as of then (P9); topics of a dirty summary are
 -- left out. What rests on a deleted message, or on a summary no longer served, is left out (P29) even before its chunk is
--- rebuilt; so is, in the past, what rests on a message that was edited since.
+-- rebuilt; so is, in the past, what rests on a message that was edited since; until that is read again it is stale.
 WITH nearest AS MATERIALIZED (
     {nearest}
 ), worded AS MATERIALIZED (
@@ -143,7 +143,13 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        c.importance,
        CASE WHEN EXISTS (
            SELECT FROM interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
-             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END AS topics, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
+             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END AS topics,
+       CASE WHEN c.content IS NULL THEN false
+            WHEN c.source = 'summary' THEN s.status = 'dirty'
+            WHEN c.source = 'fact' THEN awaits_reading(c.chat_id, r.external_ids)
+            WHEN c.source = 'session_fold' THEN EXISTS (
+                SELECT FROM session_summaries w WHERE w.session_id = c.chat_id AND w.to_at = c.at AND w.status = 'dirty')
+            ELSE item_is_stale(c.subject_id) END AS is_stale, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
 FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id

@@ -293,4 +293,5 @@ def _candidate(found: Any) -> Candidate:
         passages=found.passages,
         importance=found.importance,
         topics=tuple(found.topics),
+        is_stale=found.is_stale,
     )

@@ -163,16 +163,25 @@ MESSAGES = table(
     col("parts", JSONB, "what it holds besides words: calls of tools, results, attachments", null=True),
     col("metadata", JSONB, "what else the export says of it", null=True),
     col("archived_month", Date, "where in the archive its words are", null=True),
+    col(
+        "awaits_reading",
+        Boolean,
+        "edited since its conversation was read: what rests on it is stale (P29)",
+        default="false",
+    ),
     index("messages_chat_order", "chat_id, id"),
     index("messages_chat_time", "chat_id, sent_at, id"),
     index("messages_deleted", "chat_id, external_id", where="deleted_at IS NOT NULL"),
+    index("messages_awaiting", "chat_id, external_id", where="awaits_reading"),
     index("messages_unblanked", "deleted_at", where="deleted_at IS NOT NULL AND NOT is_blanked"),
     index("messages_key", "chat_id, external_id", unique=True),
     asset="messages",
     postgresql_with={"fillfactor": "85"},
 )
 
-LIVE_MESSAGES = view("live_messages", MESSAGES)
+LIVE_MESSAGES = view(
+    "live_messages", MESSAGES, " ".join(one.name for one in MESSAGES.c if one.name != "awaits_reading")
+)
 
 MESSAGE_TEXTS = view(
     "message_texts",

@@ -1,4 +1,4 @@
-"""Revisions 0018 and 0019: receipts of what was forgotten; what was edited after a moment."""
+"""Revisions 0018 to 0020: receipts of what was forgotten; what was edited after a moment, and not read again since."""
 
 from __future__ import annotations
 
@@ -29,3 +29,16 @@ def test_revision_0019_goes_down_to_where_nobody_asks_what_was_edited_since(data
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(asked).fetchone() == (False, False)
+
+
+def test_revision_0020_goes_down_to_where_nobody_knows_what_awaits_a_reading(database_url: str) -> None:
+    asked = "SELECT awaits_reading(gen_random_uuid(), '{1}'), item_is_stale(gen_random_uuid())"
+    column = "SELECT attname FROM pg_attribute WHERE attrelid = 'messages'::regclass AND attname = 'awaits_reading'"
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == (False, False)
+    migrate.downgrade(database_url, "0019")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(column).fetchone() is None
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(column).fetchone() == ("awaits_reading",)
