@@ -146,6 +146,8 @@ unsettled AS (
     ) AS then_open
     LIMIT 100
 ),
+-- P29: mostly nothing awaits a reading, and no item has to be looked at for it
+edits AS (SELECT EXISTS (SELECT FROM messages WHERE awaits_reading) AS is_any),
 -- each as it was then, by its newest state that rests on no deleted message; of a decision also the one before
 items AS (
     SELECT i.id, i.kind, x.band, i.interaction_id, i.importance, i.first_at, i.chat_id, i.message_ids,
@@ -154,7 +156,8 @@ items AS (
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
            item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
-           item_is_stale(x.item_id) AS is_stale, s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
+           (SELECT is_any FROM edits) AND item_is_stale(x.item_id) AS is_stale,
+           s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
            (SELECT probability FROM item_states WHERE item_id = x.item_id AND place = 0) AS found_with
     FROM (SELECT item_id, band FROM decisions UNION ALL SELECT item_id, 'open' FROM unsettled) AS x
     JOIN items i ON i.id = x.item_id
@@ -234,7 +237,7 @@ texts AS (
 facts AS (
     SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at,
            CASE WHEN f.entity_id IS NULL THEN f.about_name END AS about,
-           awaits_reading(i.chat_id, f.message_ids) AS is_stale
+           (SELECT is_any FROM edits) AND awaits_reading(i.chat_id, f.message_ids) AS is_stale
     FROM (
         (SELECT * FROM entity_facts
          WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
