@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
+from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS
 from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
 
@@ -40,7 +41,7 @@ class Settings(SessionSettings):
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
     llm_window_tokens: int = Field(
-        default=200_000, ge=16_000, description="largest prompt of the model with its answer"
+        default=MODEL_WINDOW_TOKENS, ge=16_000, description="largest prompt of the model with its answer"
     )
     llm_price: str | None = Field(
         default=None,

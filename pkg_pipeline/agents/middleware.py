@@ -24,6 +24,7 @@ from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, shorte
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place, running_thread
 from pkg_pipeline.memory.message.blocks import prompt_text
+from pkg_pipeline.memory.window.model_window import window_of
 from pkg_pipeline.memory.window.records import (
     Budget,
     LiveTurnTooLong,
@@ -48,9 +49,6 @@ log = logging.getLogger(__name__)
 CountMany = Callable[[Sequence[str]], list[int]]
 REPORTS = 20
 """Last reports of a model used for calibration."""
-
-MODEL_WINDOW_TOKENS = 128_000
-"""Default if neither settings nor model name one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if settings is None:
             settings = SessionSettings() if memory is None else memory.settings
         self._settings = settings
-        self._window_tokens = model_window or settings.context_window
+        self._asked = model_window
         self._output_tokens = settings.output_tokens if output_tokens is None else output_tokens
         self._thread_memory = ThreadMemory(memory)
         self._counter = TiktokenCounter() if memory is None else memory.counter
@@ -141,7 +139,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _budget(self, request: ModelRequest[Any], system: int, calibration: float) -> Budget:
         return budget_of(
-            self._window_tokens or _own_window(request.model) or MODEL_WINDOW_TOKENS,
+            window_of(asked=self._asked, setting=self._settings.context_window, own=_own_window(request.model)),
             margin_percent=self._settings.margin_percent,
             output_tokens=self._output_tokens,
             system_tokens=system,

@@ -15,6 +15,7 @@ from pkg_pipeline.compare.report import Compared
 from pkg_pipeline.memory.hashing import chat_id_of, chat_key
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session.records import Policy, SessionMessage, Strategy
+from pkg_pipeline.memory.window.model_window import window_of
 from pkg_pipeline.memory.window.records import WindowRules
 from pkg_pipeline.memory.window.selection import budget_of
 from pkg_pipeline.stages.folds.call import COMPRESS_TASK, TASK
@@ -23,7 +24,7 @@ from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.run import Run
 from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.records import SessionUnknown
-from pkg_pipeline.stages.window.stage import MODEL_WINDOW_TOKENS, RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
+from pkg_pipeline.stages.window.stage import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.folds import fold_rules
 from pkg_pipeline.wiring.models import caps, embedder_name, embedder_named, embedder_of, price_table
 
@@ -86,7 +87,7 @@ class CompareWork:
             strategy=strategy or given.session_strategy,
             rules=fold_rules(given),
             budget=budget_of(
-                model_window or given.context_window or MODEL_WINDOW_TOKENS,
+                window_of(asked=model_window, setting=given.context_window, own=given.llm_window_tokens),
                 margin_percent=given.margin_percent,
                 output_tokens=given.output_tokens,
                 system_tokens=system_tokens,

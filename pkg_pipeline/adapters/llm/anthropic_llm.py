@@ -20,6 +20,7 @@ from pkg_pipeline.adapters.llm.anthropic_errors import classify
 from pkg_pipeline.adapters.llm.prices import PRICES, PriceRow, price, price_row
 from pkg_pipeline.adapters.llm.retrying import Transient, retried
 from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS
 from pkg_pipeline.stages.llm.ask import hash_of, prompt_tokens, worst_usage
 from pkg_pipeline.stages.ports import (
     LlmAttempt,
@@ -40,9 +41,6 @@ DEFAULT_MODEL = "claude-haiku-5-5"
 
 TIMEOUT_SECONDS = 60.0
 MAX_TRIES = 5
-
-WINDOW_TOKENS = 200_000
-"""The smallest window of the priced models; windows are cut well below it (P18)."""
 
 TOKENIZERS_APART = 4
 """Token counts differ less than this factor between tokenizers; others are not believed."""
@@ -66,7 +64,7 @@ class AnthropicLlm:
         on_attempt: Callable[[LlmAttempt], None] | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         max_tries: int = MAX_TRIES,
-        window_tokens: int = WINDOW_TOKENS,
+        window_tokens: int = MODEL_WINDOW_TOKENS,
         prices: Sequence[PriceRow] = PRICES,
         sleep: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,

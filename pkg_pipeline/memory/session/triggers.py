@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.memory.session.policies import hysteresis, interval, sliding, thread_size
 from pkg_pipeline.memory.session.records import FoldDecision, SessionEvent, SessionState
 from pkg_pipeline.memory.session.thresholds import FoldRules, Load, counted, fold_now, not_yet
 
-__all__ = ["LANGGRAPH", "FoldRules", "Load", "decide", "due_at"]
+__all__ = ["LANGGRAPH", "FoldRules", "Load", "asks_for_summary", "decide", "due_at"]
 
 LANGGRAPH = "langgraph"
 """Source of chats that are LangGraph threads (L1)."""
+
+SUMMARY_COMMAND = "/summary"
+"""What a person writes into a session to have it summed up now (H7)."""
 
 _CALM = Load()
 
@@ -57,6 +61,11 @@ def due_at(
     """When to ask ``decide``: now if it folds or needs drift, else when its answer changes. Load is not considered."""
     answer = decide(state, rules, now=now, has_embedder=has_embedder, source=source)
     return now if answer.is_fold or answer.needs_drift else answer.due_at
+
+
+def asks_for_summary(message: ParsedMessage) -> bool:
+    """H7: whether a person says ``/summary`` and nothing else; of agents and tools it is text like any other."""
+    return message.role in (None, "user") and message.text.strip().casefold() == SUMMARY_COMMAND
 
 
 def _at_once(event: SessionEvent, state: SessionState, rules: FoldRules) -> FoldDecision:

@@ -13,6 +13,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.forgotten import Forgotten
 from pkg_pipeline.memory.records import Rejected, Usage
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
+from pkg_pipeline.memory.session.triggers import asks_for_summary
 from pkg_pipeline.memory.text.cleaning import clean_text
 from pkg_pipeline.stages.ingest.parsed_rows import FORGOTTEN, Taken, key_refusal, rows_of, shown
 from pkg_pipeline.stages.ports import Clock, TokenCounter
@@ -78,8 +79,8 @@ class Sessions:
     def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
         """Store (place, JSON value) messages in order, once each by id, in one transaction; safe to repeat.
 
-        A known id with another text is an edit (H15). A known message without a time keeps its stored time. Raises
-        NothingRead if every message is rejected.
+        A known id with another text is an edit (H15). A known message without a time keeps its stored time. A person's
+        ``/summary`` asks for a fold (H7). Raises NothingRead if every message is rejected.
         """
         now = self._clock.now()
         messages, rejected = parse_many(given, now=now, zone=self._zone)
@@ -102,6 +103,9 @@ class Sessions:
             raise SessionUnknown(f"{known.chat.key} is being removed")
         report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
         self._report_usage(known.chat.id, messages, done.new_ids)
+        if any(asks_for_summary(one.message) for one in messages):  # asked again by a repeated append, to no effect
+            report.state = self.store.event(known.chat.id, "manual", source=known.chat.source, now=now)
+            report.next_due_at = now
         return report
 
     def _taken(

@@ -13,6 +13,7 @@ from pkg_pipeline.memory.message.turns import groups, live_turn
 from pkg_pipeline.memory.session.records import Strategy
 from pkg_pipeline.memory.text.marks import unmarked
 from pkg_pipeline.memory.window.formats import in_form
+from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS, window_of
 from pkg_pipeline.memory.window.records import (
     Budget,
     Window,
@@ -42,9 +43,6 @@ from pkg_pipeline.stages.window.records import (
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.window import PostgresWindowStore
 
-MODEL_WINDOW_TOKENS = 200_000
-"""Smallest model window in the price table; used where neither settings nor request name one (L9)."""
-
 MOST_LIVE_MESSAGES = 2_000
 """Read instead of the history limit if an agent's turn begins before it, or what no fold covers yet (T2)."""
 
@@ -67,6 +65,7 @@ class WindowSettings:
     """Defaults by the names of the settings; ``relevant_share`` is in tokens."""
 
     context_window: int = 0
+    llm_window_tokens: int = MODEL_WINDOW_TOKENS
     output_tokens: int = 16_000
     margin_percent: float = 10
     raw_history_limit: int = 100
@@ -122,7 +121,7 @@ def window(parts: WindowParts, request: WindowRequest) -> WindowResult:
     settings = parts.settings
     rows = _rows(parts, request)
     budget = budget_of(
-        request.model_window or settings.context_window or MODEL_WINDOW_TOKENS,
+        window_of(asked=request.model_window, setting=settings.context_window, own=settings.llm_window_tokens),
         margin_percent=settings.margin_percent,
         output_tokens=settings.output_tokens,
         system_tokens=request.system_tokens,

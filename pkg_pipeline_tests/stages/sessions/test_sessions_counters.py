@@ -129,6 +129,27 @@ def test_the_policy_is_asked_when_it_says(rig: SessionRig) -> None:
     assert (rig.due(), rig.state().event) == (rig.now, "manual")
 
 
+@pytest.mark.parametrize(
+    ("role", "text", "asks"),
+    [
+        ("user", "/summary", True),
+        ("user", " /Summary\n", True),
+        ("user", "what does /summary do?", False),
+        ("assistant", "/summary", False),
+        ("tool", "/summary", False),
+    ],
+)
+def test_a_person_who_says_summary_asks_for_a_fold(rig: SessionRig, role: str, text: str, *, asks: bool) -> None:
+    rig.append(said(0))
+    report = rig.append({"id": "asked", "role": role, "text": text})
+    assert report.state == rig.state()
+    assert rig.state().event == ("manual" if asks else None)
+    assert (rig.due() == rig.now) is asks
+    assert not asks or report.next_due_at == rig.now
+    rig.append({"id": "asked", "role": role, "text": text})
+    assert rig.state().event == ("manual" if asks else None)
+
+
 def test_during_a_fold_one_more_look_is_asked_for(rig: SessionRig) -> None:
     state = rig.append(said(0)).state
     assert state is not None
