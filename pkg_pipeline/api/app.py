@@ -12,6 +12,7 @@ from pkg_pipeline.adapters.http.guard import HttpGuard, is_loopback
 from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
+from pkg_pipeline.api.chats import chat_routes
 from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.forgetting import forgetting_routes
 from pkg_pipeline.api.items import item_routes
@@ -57,6 +58,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(recall_routes(deps.recall, entities=deps.reads, clock=deps.clock))
     if deps.items is not None:
         app.include_router(item_routes(deps.items, entities=deps.reads, clock=deps.clock))
+    if deps.set_category is not None:
+        app.include_router(chat_routes(deps.reads, deps.set_category))
     if deps.forgetting is not None:
         app.include_router(forgetting_routes(deps.forgetting, entities=deps.reads))
     if deps.sessions is not None:

@@ -35,7 +35,7 @@ READING = {
 }
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
-    *("backup", "restore", "uninstall", "forget"),
+    *("backup", "restore", "uninstall", "forget", "chats"),
 }
 """Commands that read no conversation, or write. ``backup`` holds whatever the tables hold."""
 

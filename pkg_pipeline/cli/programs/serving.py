@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -24,6 +25,7 @@ from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring.chats import set_category
 from pkg_pipeline.wiring.memory import context_settings
 from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
@@ -73,6 +75,7 @@ def serve(
                         backfills=ReachableBackfills(memory.backfills),
                         items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
                         forgetting=memory.forgetting,
+                        set_category=partial(set_category, memory),
                         sessions=sessions,
                         disk=lambda: space(settings),
                         monitoring=MonitoringPorts(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from pkg_pipeline.memory.records import EntityType, Language
+    from pkg_pipeline.memory.records import ChatCategory, ChatKind, EntityType, Language
 
 SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quarantined"]
 
@@ -78,6 +78,19 @@ class ListedEntity:
     messages: int
     first_contact: datetime | None
     last_contact: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChat:
+    """A row of the list. ``category`` None: an ordinary chat; ``category_source``: who says so."""
+
+    id: UUID
+    source: str
+    external_id: str
+    kind: ChatKind
+    title: str | None
+    category: ChatCategory | None
+    category_source: Literal["rule", "export", "user"]
 
 
 @dataclass(frozen=True, slots=True)

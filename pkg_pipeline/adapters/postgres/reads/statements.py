@@ -85,6 +85,9 @@ def _entity_of_key() -> sa.ClauseElement:
     return sa.select(found.c.entity_id).order_by(found.c.rank).limit(sa.literal_column("1"))
 
 
+LISTED_CHAT = "id source external_id kind title category category_source"
+
+
 def _chats_of_key() -> sa.ClauseElement:
     """The chat itself, else direct chats with the person of that identity."""
     known = conversations.CHATS.alias("k")
@@ -185,6 +188,14 @@ STATEMENTS: dict[str, sa.ClauseElement] = {
     ),
     "entity_of_key": _entity_of_key(),
     "chats_of_key": _chats_of_key(),
+    "listed_chat": sa.select(*pick(chats, LISTED_CHAT)).where(chats.c.id == p("id")),
+    "chats_page": sa.select(*pick(chats, LISTED_CHAT))
+    .where(
+        sa.tuple_(chats.c.source, chats.c.id) > sa.tuple_(p("after_source"), p("after_id")),
+        sa.or_(sa.cast(p("category"), sa.Text).is_(None), chats.c.category == p("category")),
+    )
+    .order_by(chats.c.source, chats.c.id)
+    .limit(p("limit")),
     "chat_of_id": sa.select(chats.c.source, chats.c.external_id).where(chats.c.id == p("id")),
     # for suggestions
     "entity_names": sa.select(entities.c.id, entities.c.name)

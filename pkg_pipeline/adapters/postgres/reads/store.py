@@ -17,6 +17,7 @@ from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
 from pkg_pipeline.stages.reads.stores import (
     ChatKey,
     ContextQuery,
+    ListedChat,
     ListedEntity,
     Named,
     Position,
@@ -108,6 +109,16 @@ class PostgresReadStore:
 
     def chat_of_id(self, chat_id: UUID) -> ChatKey | None:
         return self._reads.first(ChatKey, "chat_of_id", id=chat_id)
+
+    def chats_page(self, category: str | None, *, after: tuple[str, UUID] | None, limit: int) -> list[ListedChat]:
+        """By source and id; None: of any category, or none."""
+        source, key = after or ("", UUID(int=0))
+        return self._reads.rows(
+            ListedChat, "chats_page", category=category, after_source=source, after_id=key, limit=limit
+        )
+
+    def listed_chat(self, chat_id: UUID) -> ListedChat | None:
+        return self._reads.first(ListedChat, "listed_chat", id=chat_id)
 
     def entity_names(self, *, limit: int) -> list[Named]:
         """Names for suggestions on a misspelt one."""

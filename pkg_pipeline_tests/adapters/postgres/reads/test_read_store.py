@@ -113,6 +113,8 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
         "entity_of_key": {"source": "telegram", "external_id": "c7"},
         "chats_of_key": {"source": "telegram", "external_id": "c7"},
         "chat_of_id": {"id": entity},
+        "listed_chat": {"id": entity},
+        "chats_page": {"category": None, "after_source": "", "after_id": entity, "limit": 51},
         "is_empty": {},
         "timeline": {**page, "entity": entity},
         "interactions_of_entity": {**page, "entity": entity},
