@@ -112,17 +112,15 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
         "entity_names": {"limit": 20_000},
         "entity_of_key": {"source": "telegram", "external_id": "c7"},
         "chats_of_key": {"source": "telegram", "external_id": "c7"},
-        "chat_of_id": {"id": entity},
-        "listed_chat": {"id": entity},
+        **{name: {"id": entity} for name in ("chat_of_id", "listed_chat")},
         "chats_page": {"category": None, "after_source": "", "after_id": entity, "limit": 51},
-        "is_empty": {},
         "timeline": {**page, "entity": entity},
         "interactions_of_entity": {**page, "entity": entity},
         "interactions_of_chat": {**page, "source": "telegram", "external_id": "c7"},
         "interactions_of_these": {"ids": [entity] * 20, "source": "telegram", "external_id": "c7"},
         "interactions_of_all": {**page, "after_day": NOW.date(), "from_day": date(2020, 1, 1)},
         "summaries": {"interactions": [entity] * 20, "statuses": ["completed"]},
-        "revision": {},
+        **{name: {} for name in ("is_empty", "revision")},
     }
     assert sorted(history) == sorted(names("reads")), "a new statement needs a plan here"
     for_context = context_parameters(
