@@ -25,7 +25,8 @@ SAME_KIN = {
     "мама": r"\b(?:мат(?:ь|ери|ерью)|маму?ля)\b",
     "папа": r"\b(?:отец|отца|отцу|отцом)\b",
     "дочь": r"\b(?:доч[кч]\w+|доченька)\b",
-    "妻子": "老婆|太太|媳妇|老伴|爱人|新娘",
+    "boyfriend": r"\b(?:bf|boyf)s?\b",
+    "妻子": "老婆|太太|媳妇|老伴|爱人|新娘|老太婆",
     "丈夫": "老公|先生",
     "女儿": "闺女|女兒",
     "儿子": "兒子",
@@ -33,6 +34,11 @@ SAME_KIN = {
     "男朋友": "男友",
 }
 """Words for one relative, which are the same value."""
+RELATIVE_OF = re.compile(
+    r"(?P<whose>.+?)(?:['’]s .+|(?:妈妈?|爸爸?|老公|老婆|太太|媳妇|爱人|老伴|那口子)|"
+    r"(?:儿子|女儿|老[大二三]|弟弟|妹妹|哥哥|姐姐|孙[子女]))"
+)
+"""Whom a label names as somebody's relative."""
 KIN = tuple((re.compile(words), one) for one, words in SAME_KIN.items())
 
 
@@ -48,7 +54,10 @@ def is_labelled(kind: str, who: str, value: str, labels: Iterable[FactLabel]) ->
 
 
 def is_who(one: str, other: str) -> bool:
+    """Whether somebody found is the one of a label; "Theo's sister" is not Theo."""
     one, other = (comparable(name).replace("\u0308", "") for name in (one, other))
+    if one != other and (of := RELATIVE_OF.fullmatch(other)) is not None and one in of["whose"]:
+        return False
     return bool(set(one.split()) & set(other.split())) or one in other or other in one
 
 

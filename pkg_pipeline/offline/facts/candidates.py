@@ -13,6 +13,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
+from pkg_pipeline.offline.facts.plain import is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
 from pkg_pipeline.offline.facts.ways import Way, ways_of
 from pkg_pipeline.offline.facts.whose import UNSAID, asked_before, with_names
@@ -33,6 +34,10 @@ _DOOR: Final = re.compile(
     r"\b(?:кв|подъезд|офис|оф|flat|apt|unit|street|st|road|rd|lane|ave)\b|[号室栋楼弄]", re.IGNORECASE
 )
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
+
+
+_OF_ALL: Final = frozenset({"short", "long", "first", "only sentence", "of several", "Chinese", "Russian"})
+"""Features that say the same of whomever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,9 @@ def candidates_in(reading: Reading, told: Iterable[FoundFact]) -> list[Candidate
 
 
 def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) -> Iterator[Candidate]:
-    own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
+    said = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     for sentence in line.sentences:
-        if sentence.text not in own or any_cue("code").search(sentence.text):
+        if sentence.text not in said or any_cue("code").search(sentence.text):
             continue
         text = with_names(sentence.text, reading)
         here = [fact for fact in told if fact.sentence == sentence]
@@ -71,14 +76,43 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
         kept: list[Mention] = []
         for mention in mentions:
             is_called = mention.kind == "position" and _is_called(mention, text, sentence.language)
-            if is_called or any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
-                continue
-            kept.append(mention)
+            if not is_called and not any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
+                kept.append(mention)
+        for mention in kept:
             count += 1
-            features = around | _of_mention(mention, text, sentence, line, reading)
-            for way in _ways(mention, here, text, sentence, line, reading):
+            own = _of_mention(mention, text, sentence, line, reading) | _beside(mention, kept, text)
+            ways = list(_ways(mention, here, text, sentence, line, reading))
+            plain = plainly(mention, text, sentence)
+            if plain == "own" and "m first person" not in own and _is_topic_another(ways):
+                plain = None
+            for way in ways:
+                own_way = way.features | _rule(SURE, others=False) if is_meant(plain, way.features) else way.features
                 fact = _fact(mention, way, sentence, line, reading)
-                yield Candidate(fact, features | way.features, count)
+                yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
+
+
+def _is_topic_another(ways: list[Way]) -> bool:
+    """Whether the lines before speak of somebody else, who may be meant where nobody is named."""
+    return any("told of before" in one.features and "speaker: bearer takes part" not in one.features for one in ways)
+
+
+def _beside(mention: Mention, others: list[Mention], text: str) -> Named:
+    """Which other kinds the sentence may tell, and which in the same clause."""
+    found: Named = {}
+    for one in others:
+        if one.kind == mention.kind:
+            continue
+        gap = text[min(one.end, mention.end) : max(one.start, mention.start)]
+        found[f"beside {one.kind}"] = 1.0
+        if not _CLAUSE.search(gap):
+            found[f"beside {one.kind}, same clause"] = 1.0
+    return found
+
+
+def _crossed(features: Named, bearer: Named) -> Named:
+    """What the words say of a value, apart for the speaker, who is addressed and everybody else."""
+    who = next((name for name in ("speaker", "addressee") if f"{name}: bearer takes part" in bearer), "other")
+    return {f"{who} & {name}": value for name, value in features.items() if name not in _OF_ALL}
 
 
 def _told(here: list[FoundFact], text: str) -> Iterator[Mention]:
@@ -96,6 +130,8 @@ def _told(here: list[FoundFact], text: str) -> Iterator[Mention]:
 
 def _is_called(mention: Mention, text: str, language: Language) -> bool:
     """Whether a trade is only how somebody is addressed or named ("谢谢王老师")."""
+    if language == "zh" and said(language, "copula").search(text[: mention.start]):
+        return False
     return any(m.start() < mention.end and mention.start < m.end() for m in said(language, "called").finditer(text))
 
 
@@ -133,7 +169,7 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
     before = reading.lines[line.index - 1] if line.index else None
     is_own = before is not None and before.speaker == line.speaker
     whole = line.message.text[:MAX_MESSAGE_CHARS]
-    checks = {
+    checks: dict[str, bool] = {
         "question": is_question(text),
         "message asks": is_question(whole),
         "answers a question": before is not None and not is_own and is_question(before.message.text),
@@ -167,7 +203,7 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
     whole = line.message.text[:MAX_MESSAGE_CHARS]
     groups = {f"group {name}": 1.0 for name, word in mention.groups.items() if word and name != "value"}
     people = reading.source.participants
-    checks = {
+    checks: dict[str, bool] = {
         "unlike": said(language, "unlike").search(text[: mention.start]) is not None,
         "negated": said(language, "negated").search(text[: mention.start]) is not None,
         "copula": said(language, "copula").search(text[: mention.start]) is not None,
@@ -194,6 +230,9 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
         "a door": mention.kind == "address" and _DOOR.search(value) is not None,
     }
     at = mention.groups.get("at")
+    for person in ("first", "second", "third"):
+        checks[f"{person} person"] = said(language, person).search(lead) is not None
+    checks["no person"] = not any(checks[f"{person} person"] for person in ("first", "second", "third"))
     return (
         {f"by {mention.by}": 1.0}
         | groups

@@ -61,6 +61,11 @@ def plain_kin(text: str) -> str:
     return " ".join(one or _of_kin(word, is_hers=is_hers) for word, one in zip(words, plain, strict=True))
 
 
+def called_kin(word: str, language: Language) -> str:
+    """A relative named alone, in small letters and without a case."""
+    return plain_kin(word.lower()) if language == "ru" else word.lower()
+
+
 def is_possessor(kin: str, name: str) -> bool:
     """Whether a name behind a relative is whose they are ("сестра Лёши"), not what they are called ("сестра Катя")."""
     low = kin.casefold().replace("ё", "е")

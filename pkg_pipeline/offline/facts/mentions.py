@@ -20,6 +20,7 @@ from pkg_pipeline.offline.facts.found import FactKind
 LONGEST: Final = 90
 """Characters of a value."""
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
+_PLACED: Final = re.compile(r"^(?:во?|на) (?=[А-ЯЁа-яё«\"])")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _ENDING: Final = re.compile(
     r"(?:[ая]ми|[ыи]ми|[ое]го|[ое]му|[оеё]м|[оеёиы]й|ую|юю|ая|[ыи]х|[ая]м|[ое]в|[ая]х|[ауеыиюяьs])$"
@@ -81,6 +82,7 @@ def mentions_in(text: str, language: Language, people: tuple[Person, ...]) -> It
         for m in wanted.finditer(text):
             start, end = m.span("value")
             value = text[start:end].strip(_EDGES)
+            value = _PLACED.sub("", value) if kind in ("organization", "address") else value
             is_person = kind in ("organization", "address") and any(
                 (a <= start and end <= b) or (kind == "address" and a < end and start < b) for a, b in persons
             )

@@ -19,13 +19,14 @@ from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
-ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
+ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.9, "position": 0.9}
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
 UNSURE: Final = 0.05
 """Off for what is told of somebody who is not named there."""
 LONGEST: Final = 90
 """Characters of a value."""
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
+_NOT: Final = re.compile(r"(?:\b(?:не|not)|n['’]t)\s*$|[没不]$")
 _SUM: Final = re.compile(r"\d ?(?:元|块|€|₽|руб|p\b|£|%)|[$£€] ?\d")
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 
@@ -51,7 +52,7 @@ def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, re
     begins = max((cut.end() for cut in _CLAUSE.finditer(text, 0, m.start() + 1) if cut.end() <= m.start()), default=0)
     if not (telling.is_ended or telling.is_given) and cue(sentence.language, "unreal").search(text[begins : m.end()]):
         return None
-    value = _value(telling, m)
+    value = None if not telling.is_ended and _NOT.search(text[: m.start()]) else _value(telling, m)
     if value is None or (telling.kind == "organization" and is_place(value)):
         return None
     whose = _whose(telling, m, text[begins : m.start()], sentence, line, reading)
@@ -86,6 +87,9 @@ def _value(telling: Telling, m: re.Match[str]) -> str | None:
         return None
     if kin and is_possessor(kin, value):
         return None
+    value = (
+        re.sub(r"^(?:во?|на) (?=[А-ЯЁа-яё«\"])", "", value) if telling.kind in ("address", "organization") else value
+    )
     told = telling.form.format(kin=kin, value=value)
     told = plain_kin(told) if telling.kind == "family" and not telling.is_introduction else told
     age = re.search(r"\d{1,2}", groups.get("age") or "")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+from pkg_pipeline.memory.gate.naming import Named, is_known, names_in
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.facts.mentions import Mention
 from pkg_pipeline.offline.facts.whose import UNSAID, Mark, Whose, antecedent, asked_before, by_name, marked
 from pkg_pipeline.offline.facts.words import cue
-from pkg_pipeline.offline.line_features import Named
+from pkg_pipeline.offline.line_features import Named as Features
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
 _LINK: Final = re.compile(
@@ -21,6 +24,10 @@ _LINK: Final = re.compile(
 )
 NAME_WORDS: Final = 2
 _GROUPS: Final = frozenset({"group mine", "group you", "group he", "group who"})
+_BEGINS: Final = re.compile(
+    r"\W*(?P<name>[A-Z][a-z]{2,})(?:['’]s| is| has| was| works| got| just| started| will| said| left| moved| lives)\b"
+)
+"""A name that nobody knows, where a sentence begins."""
 _Bearer = tuple[Person | None, str | None]
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - ")
 
@@ -31,7 +38,7 @@ class Way:
 
     person: Person | None
     name: str | None
-    features: Named
+    features: Features
 
 
 def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> list[Way]:
@@ -46,6 +53,7 @@ def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading
         noted.add(Whose("yours", addressed), "addressee")
     noted.marks_before(before)
     noted.marks_after(after)
+    noted.strangers()
     noted.groups()
     noted.elsewhere(sentence, is_alone=not before)
     nearest = before[-1].whose if before else None
@@ -59,7 +67,7 @@ class _Noted:
     """Whom the words around a mention may mean, each with the features that say so."""
 
     def __init__(self, mention: Mention, text: str, line: Line, reading: Reading) -> None:
-        self.found: dict[_Bearer, Named] = {}
+        self.found: dict[_Bearer, Features] = {}
         self._mention, self._text, self._line, self._reading = mention, text, line, reading
 
     def add(self, whose: Whose, *features: str) -> None:
@@ -84,6 +92,17 @@ class _Noted:
             is_beside = len(gap.split()) <= NAME_WORDS and not _CLAUSE.search(gap.strip(" ,，"))
             names += [f"{way}, adjacent"] * (is_beside and one.whose.way == "named")
             self.add(self._meant(one), *names)
+
+    def strangers(self) -> None:
+        """Capitalised words that are no usual names, as whoever is named by one."""
+        start, end = self._mention.start, self._mention.end
+        for one in _unlisted(self._text, self._reading.source.participants):
+            if one.start < end and start < one.end:
+                continue
+            side = "before" if one.start < start else "after"
+            gap = self._text[one.end : start] if one.start < start else self._text[end : one.start]
+            names = [f"unlisted {side}"] + [f"unlisted {side}, same clause"] * (_CLAUSE.search(gap) is None)
+            self.add(Whose("named", None, one.word), *names)
 
     def _meant(self, mark: Mark) -> Whose:
         is_pronoun = mark.whose.way == "theirs" and mark.whose.person is None and mark.whose.name is None
@@ -122,7 +141,17 @@ class _Noted:
             self.add(antecedent(line, "", reading), "told of before")
 
 
-def _without_others(found: dict[_Bearer, Named]) -> dict[_Bearer, Named]:
+@lru_cache(maxsize=4096)
+def _unlisted(text: str, people: tuple[Person, ...]) -> tuple[Named, ...]:
+    """Words that may be names of somebody who takes no part, though no list has them."""
+    found = [one for one in names_in(text, people) if not is_known(one)]
+    begun = _BEGINS.match(text)
+    if begun is not None and not is_also_a_word(begun["name"].casefold()) and not names_in(begun["name"], people):
+        found.append(Named(begun.start("name"), begun.end("name"), begun["name"], None))
+    return tuple(found)
+
+
+def _without_others(found: dict[_Bearer, Features]) -> dict[_Bearer, Features]:
     """Where the words beside a value say whose it is, everybody else is marked."""
     said = {one for one, features in found.items() if _GROUPS & features.keys()}
     return {
@@ -132,8 +161,8 @@ def _without_others(found: dict[_Bearer, Named]) -> dict[_Bearer, Named]:
 
 
 def _with_bearer(
-    person: Person | None, features: Named, nearest: Whose | None, line: Line, addressed: Person | None
-) -> Named:
+    person: Person | None, features: Features, nearest: Whose | None, line: Line, addressed: Person | None
+) -> Features:
     checks = {
         "bearer takes part": person is not None,
         "bearer is me": person is not None and person.is_self,

@@ -11,7 +11,7 @@ from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.name_forms import is_also_a_word
-from pkg_pipeline.offline.facts.cases import nominative
+from pkg_pipeline.offline.facts.cases import called_kin, nominative
 from pkg_pipeline.offline.facts.gender import may_be
 from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
 from pkg_pipeline.offline.reading import Line, Reading
@@ -25,8 +25,8 @@ Way = Literal[
 ASKED_BEFORE: Final = 3
 """Messages within which a question for a value is answered."""
 TOLD_BEFORE: Final = 2
-BARE_WORDS: Final = 6
-"""Words beside a value that is sent alone."""
+BARE_WORDS, NAME_ALONE = 6, 3
+"""Words beside a value that is sent alone; of a line that only names somebody."""
 SIGNED_LINES: Final = 6
 """Lines at the end of a letter in which contacts are the sender's."""
 SHORTEST_NAME: Final = 3
@@ -81,7 +81,7 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
     for m in cue(language, "kin").finditer(text) if kind != "address" else ():
         kin = next(one for one in m.groups() if one)
         called = _CALLED.match(text[m.end() :])
-        found.append(Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
+        found.append(Mark(m.end(), Whose("named", None, called["name"] if called else called_kin(kin, language))))
     trades = [m for m in cue(language, "role").finditer(text) if kind != "account"]
     found += [Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
     for one in names_in(text, people):
@@ -106,7 +106,7 @@ def _without_appositions(marks: list[Mark], trades: list[re.Match[str]], text: s
     kept: list[Mark] = []
     for mark in marks:
         is_beside = bool(kept) and kept[-1].whose.way == "named" and kept[-1].place not in places
-        if mark.place in places and is_beside and not text[kept[-1].place : mark.place].strip(" ,(（，—–-"):
+        if mark.place in places and is_beside and text[kept[-1].place : mark.place].strip(" ,(（，—–-") in ("", "the"):
             continue
         kept.append(mark)
     return kept
@@ -139,8 +139,7 @@ def _is_called(text: str, start: int, end: int) -> bool:
 
 
 def _addressed(line: Line, reading: Reading) -> Whose:
-    person = reading.addressee(line)
-    return Whose("yours", person) if person is not None else UNSAID
+    return UNSAID if (person := reading.addressee(line)) is None else Whose("yours", person)
 
 
 def _named(word: str, person: Person | None, language: Language) -> Whose:
@@ -329,8 +328,9 @@ def _asked_itself(asks: str, back: Line, line: Line, reading: Reading) -> bool:
 def _told_before(line: Line, reading: Reading) -> Whose:
     """Whom the same speaker's messages just before speak of: "this is Olga's number" and then the number."""
     for one in _own_before(line, reading):
-        found = last_marked(one.message.text, one, reading)
-        if found.way != "unsaid" and any_cue("told_of").search(one.message.text):
+        found, text = last_marked(one.message.text, one, reading), one.message.text
+        is_name = found.way == "named" and len(_WORD.findall(text)) <= NAME_ALONE
+        if found.way != "unsaid" and (is_name or any_cue("told_of").search(text)):
             return found._replace(way="told before") if found.person or found.name else UNSAID
     return UNSAID
 
