@@ -88,6 +88,7 @@ def _print_stats(screen: Console, found: Statistics) -> None:
         ("archived messages", f"{shape['archived_messages']:,}"),
         ("cost", f"{shape['total_cost_today']:.2f} USD today, {shape['total_cost_month']:.2f} this month"),
         ("cost a summary", "-" if cost is None else f"{cost:.4f} USD"),
+        *((f"{kind} served", _served(shape["served"], kind)) for kind in ("contexts", "windows")),
     ):
         rows.add_row(name, said)
     screen.print(rows)
@@ -101,6 +102,14 @@ def _print_stats(screen: Console, found: Statistics) -> None:
     if found.put_off:
         until = _minute(shape["put_off"]["until"])
         screen.print(f"put off: {counted(found.put_off, 'row')}, the first until {until}", markup=False)
+
+
+def _served(shape: dict[str, Any], kind: str) -> str:
+    one = shape[kind]
+    if not one["served"]:
+        return f"none in {shape['days']} days"
+    saved = f"{one['tokens']:,} tokens for {one['hypothetical_tokens']:,} ({one['saved_share']:.0%} saved)"
+    return f"{one['served']:,} in {shape['days']} days, {saved}"
 
 
 def _print_queue(screen: Console, whole: dict[str, Any]) -> None:

@@ -45,6 +45,8 @@ def test_stats_and_queue_speak_to_programs_and_to_people(counted: Program) -> No
     assert stats["stale_summaries"] == 0
     assert stats["days_behind"] == 0
     assert [lane["lane"] for lane in stats["budget"]] == ["live", "backfill"]
+    nothing = {"served": 0, "tokens": 0, "hypothetical_tokens": 0, "saved_share": None}
+    assert stats["served"] == {"days": 30, "contexts": nothing, "windows": nothing}
     assert "summarised" in counted.ok("stats").out
     queue = counted.ok("queue", "--json").json
     assert set(queue) == QUEUE
@@ -52,6 +54,17 @@ def test_stats_and_queue_speak_to_programs_and_to_people(counted: Program) -> No
     page = counted.ok("queue", "--state", "failed", "--json").json
     assert page == {"items": [], "next": None}
     assert "waiting" in counted.ok("queue").out
+
+
+def test_what_contexts_saved_is_told(counted: Program) -> None:
+    (person,) = [one for one in counted.ok("entities", "--json").json["items"] if one["name"] == "Olga Petrova"]
+    answers = [counted.ok("context", person["id"], "--json").json for _ in range(2)]
+    found = counted.ok("stats", "--json").json["served"]["contexts"]
+    assert (found["served"], found["tokens"]) == (2, sum(one["tokens"] for one in answers))
+    whole = sum(max(one["tokens"], one["hypothetical_tokens"]) for one in answers)
+    assert found["hypothetical_tokens"] == whole
+    assert found["saved_share"] == pytest.approx(1 - found["tokens"] / whole, abs=1e-4)
+    assert f"2 in 30 days, {found['tokens']:,} tokens for" in counted.ok("stats", COLUMNS="160").out
 
 
 def test_wrong_usage_is_told(counted: Program) -> None:

@@ -37,6 +37,21 @@ class LaneBudget(Answer):
     tasks: list[TaskBudget]
 
 
+class ServedTokens(Answer):
+    served: int
+    tokens: int
+    hypothetical_tokens: int = Field(description="Without compression")
+    saved_share: float | None = Field(description="0 to 1; null while nothing was served")
+
+
+class Served(Answer):
+    """What was served lately, and what that saved."""
+
+    days: int
+    contexts: ServedTokens
+    windows: ServedTokens
+
+
 class Stats(Answer):
     """Figures of the memory. Means are over served summaries and null while there is none."""
 
@@ -67,6 +82,7 @@ class Stats(Answer):
         " at 0 every figure is exact"
     )
     put_off: PutOff
+    served: Served
     budget: list[LaneBudget]
 
 

@@ -15,6 +15,7 @@ from pkg_pipeline.stages.monitoring.stores import (
     LedgerFigures,
     Leftover,
     MemoryFigures,
+    ServedFigures,
     StoppedLane,
 )
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 
 USD_DIGITS = 6
+SERVED_DAYS = 30
+"""Days of the figures on what was served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class MonitoringParams:
 class Statistics:
     memory: MemoryFigures
     items: ItemFigures
+    served: Sequence[ServedFigures]
     ledger: Sequence[LedgerFigures]
     budgets: BudgetFigures
     leftovers: Sequence[Leftover]
@@ -110,6 +114,7 @@ class Statistics:
                 "rows": self.put_off,
                 "until": None if self.put_off_until is None else iso(self.put_off_until),
             },
+            "served": {"days": SERVED_DAYS, **{f"{one.kind}s": _served_json(one) for one in self.served}},
             "budget": [lane_json(one) for one in self.lanes()],
         }
 
@@ -152,12 +157,23 @@ def statistics(store: PostgresMonitoringStore, params: MonitoringParams, *, now:
     return Statistics(
         memory=store.figures(minimum_messages=params.minimum_messages),
         items=store.items(now),
+        served=store.served(days=SERVED_DAYS),
         ledger=store.ledger(),
         budgets=store.budgets(),
         leftovers=store.leftovers(),
         stopped=store.stopped_lanes(limit=params.unanswered_limit),
         params=params,
     )
+
+
+def _served_json(one: ServedFigures) -> dict[str, int | float | None]:
+    share = 1 - one.tokens / one.hypothetical_tokens if one.hypothetical_tokens else None
+    return {
+        "served": one.served,
+        "tokens": one.tokens,
+        "hypothetical_tokens": one.hypothetical_tokens,
+        "saved_share": None if share is None else round(share, 4),
+    }
 
 
 def stopped_json(stopped: StoppedLane) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 
@@ -45,6 +45,16 @@ class ItemFigures:
     overdue: int = 0
     perhaps_done: int = 0
     lapsed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFigures:
+    """What was served lately: tokens, and tokens of the same without compression (T3)."""
+
+    kind: Literal["context", "window"]
+    served: int
+    tokens: int
+    hypothetical_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pkg_pipeline.adapters.postgres.schema import items, summaries, work
+from pkg_pipeline.adapters.postgres.schema import items, sessions, summaries, work
 from pkg_pipeline.adapters.postgres.schema.parts import pick
 
 p = sa.bindparam
@@ -104,6 +104,25 @@ def _items() -> sa.ClauseElement:
         number(found.c.status == "perhaps_done").label("perhaps_done"),
         number(found.c.status == "lapsed").label("lapsed"),
     )
+
+
+def _served() -> sa.ClauseElement:
+    """Contexts and windows of the last days, with their tokens and those without compression (T3)."""
+    parts: list[sa.Select[Any]] = []
+    of_kind = (("context", work.CONTEXT_RECEIPTS, "tokens"), ("window", sessions.SERVED_WINDOWS, "prompt_tokens"))
+    for kind, table, tokens in of_kind:
+        row = table.alias(kind[0])
+        whole = sa.func.greatest(row.c.hypothetical_tokens, row.c[tokens])
+        sums = (sa.cast(sa.func.coalesce(sa.func.sum(one), 0), sa.BigInteger) for one in (row.c[tokens], whole))
+        columns = zip(("tokens", "hypothetical_tokens"), sums, strict=True)
+        parts.append(
+            sa.select(
+                sa.literal_column(f"'{kind}'").label("kind"),
+                sa.func.count().label("served"),
+                *(one.label(name) for name, one in columns),
+            ).where(row.c.served_at >= sa.func.now() - sa.func.make_interval(0, 0, 0, p("days")))
+        )
+    return sa.union_all(*parts)
 
 
 def _ledger() -> sa.ClauseElement:
@@ -220,6 +239,7 @@ def _counts() -> sa.ClauseElement:
 STATEMENTS: dict[str, sa.ClauseElement] = {
     "figures": _figures(),
     "items": _items(),
+    "served": _served(),
     "ledger": _ledger(),
     "budgets": _budgets(),
     "stopped_lanes": _stopped_lanes(),

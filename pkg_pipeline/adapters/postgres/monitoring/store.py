@@ -29,6 +29,7 @@ from pkg_pipeline.stages.monitoring.stores import (
     PendingPartition,
     QueueCounts,
     QueuedInteraction,
+    ServedFigures,
     StoppedLane,
     Taken,
 )
@@ -60,6 +61,10 @@ class PostgresMonitoringStore(Reads):
     def items(self, now: datetime) -> ItemFigures:
         (found,) = self.rows(ItemFigures, "items", now=now, today=now.astimezone(self._zone).date())
         return found
+
+    def served(self, *, days: int) -> list[ServedFigures]:
+        """Of contexts, then of windows, by the database's clock."""
+        return self.rows(ServedFigures, "served", days=days)
 
     def ledger(self) -> list[LedgerFigures]:
         return self.rows(LedgerFigures, "ledger", timezone=self._timezone)

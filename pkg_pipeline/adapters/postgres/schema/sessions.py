@@ -136,5 +136,6 @@ SERVED_WINDOWS = table(
     col("cost_usd", USD, "as told, or by the model's price", null=True),
     col("served_at", MOMENT, "when", default="clock_timestamp()"),
     index("served_windows_session", "session_id, served_at DESC"),
+    index("served_windows_served", "served_at", include="prompt_tokens hypothetical_tokens"),
     index("served_windows_reported", "model, served_at DESC", where="reported_prompt_tokens IS NOT NULL"),
 )

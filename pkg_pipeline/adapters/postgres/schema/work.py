@@ -146,6 +146,7 @@ CONTEXT_RECEIPTS = table(
     col("hypothetical_tokens", BigInteger, "without compression"),
     col("served_at", MOMENT, "when", default="clock_timestamp()"),
     index("context_receipts_entity", "entity_id"),
+    index("context_receipts_served", "served_at", include="tokens hypothetical_tokens"),
 )
 
 DAY_STATISTICS = table(

@@ -1,4 +1,4 @@
-"""Revisions 0018 to 0020: receipts of what was forgotten; what was edited after a moment, and not read again since."""
+"""Revisions 0018 to 0021: what was forgotten; what was edited, and not read again since; what was served lately."""
 
 from __future__ import annotations
 
@@ -42,3 +42,13 @@ def test_revision_0020_goes_down_to_where_nobody_knows_what_awaits_a_reading(dat
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(column).fetchone() == ("awaits_reading",)
+
+
+def test_revision_0021_goes_down_to_where_what_was_served_has_no_index(database_url: str) -> None:
+    indexes = "SELECT to_regclass('context_receipts_served') IS NULL, to_regclass('served_windows_served') IS NULL"
+    migrate.downgrade(database_url, "0020")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(indexes).fetchone() == (True, True)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(indexes).fetchone() == (False, False)
