@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
+from pkg_pipeline.memory.items.fact_rules import ConfirmRules, rules_by_type
 from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS
 from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
@@ -115,7 +116,13 @@ class Settings(SessionSettings):
     recall_top_k: int = Field(
         default=5, ge=1, le=200, description="L7: chunks, where neither lines nor tokens are asked"
     )
-    fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1)
+    fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1, description="B2: of what people say of themselves")
+    fact_confirm_of_others: float | None = Field(
+        default=None, ge=0, le=1, description="B2: of what is said of somebody else; as much by default"
+    )
+    fact_confirm_by_type: str = Field(
+        default="", description="B2: types with a threshold of their own: phone=0.8, family/others=never"
+    )
     receipts: bool = True
     marts: bool = Field(default=True, description="runs of the command line bring the marts up to date too")
 
@@ -150,11 +157,22 @@ class Settings(SessionSettings):
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
+    @field_validator("fact_confirm_by_type")
+    @classmethod
+    def _rules(cls, value: str) -> str:
+        rules_by_type(value)
+        return value
+
     @model_validator(mode="after")
     def _tiers_in_order(self) -> Settings:
         if self.hot_days >= self.warm_days:
             raise ValueError(f"hot_days ({self.hot_days:g}) must be less than warm_days ({self.warm_days:g})")
         return self
+
+    @property
+    def fact_rules(self) -> ConfirmRules:
+        by_type = rules_by_type(self.fact_confirm_by_type)
+        return ConfirmRules(self.fact_confirm_confidence, self.fact_confirm_of_others, by_type)
 
     @property
     def zone(self) -> ZoneInfo:

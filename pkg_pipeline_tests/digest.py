@@ -53,6 +53,13 @@ LOGICAL_TABLES: dict[str, LiteralString] = {
         SELECT item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by,
                chat_id, interaction_id, quote, message_ids, is_withheld
         FROM item_states""",
+    "entity_facts": """
+        SELECT id, entity_id, about_name, told_by, fact_type, value, read_value, confidence, status, decided_by,
+               valid_from, valid_to, is_ended, replaces, known_to, interaction_id, quote, message_ids
+        FROM entity_facts""",
+    "fact_verdicts": """
+        SELECT fact_id, entity_id, about_name, told_by, fact_type, said, action, value, valid_from, chat_id,
+               message_ids, decided_at FROM fact_verdicts""",
     "item_verdicts": """
         SELECT item_id, kind, chat_id, message_ids, item_text, action, status, text, owner, due_date, clear_due_date
         FROM item_verdicts""",

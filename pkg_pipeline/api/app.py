@@ -14,6 +14,7 @@ from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.chats import chat_routes
 from pkg_pipeline.api.connections import BoundedConnection
+from pkg_pipeline.api.facts import fact_routes
 from pkg_pipeline.api.forgetting import forgetting_routes
 from pkg_pipeline.api.items import item_routes
 from pkg_pipeline.api.metrics import Latencies, Metrics
@@ -58,6 +59,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(recall_routes(deps.recall, entities=deps.reads, clock=deps.clock))
     if deps.items is not None:
         app.include_router(item_routes(deps.items, entities=deps.reads, clock=deps.clock))
+    if deps.facts is not None:
+        app.include_router(fact_routes(deps.facts, entities=deps.reads))
     if deps.set_category is not None:
         app.include_router(chat_routes(deps.reads, deps.set_category))
     if deps.forgetting is not None:

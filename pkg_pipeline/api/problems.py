@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
 from pkg_pipeline.stages.reads.entities import EntityAmbiguous, EntityNotFound, entity_json
+from pkg_pipeline.stages.reads.facts import FactUnknown
 from pkg_pipeline.stages.reads.items import ItemUnknown
 from pkg_pipeline.stages.reads.paging import BadCursor
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
@@ -90,6 +91,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(EntityAmbiguous, _ambiguous)
     app.add_exception_handler(ChatUnknown, _no_chat)
     app.add_exception_handler(ItemUnknown, _no_item)
+    app.add_exception_handler(FactUnknown, _no_fact)
     app.add_exception_handler(StoreUnavailable, _unavailable)
     app.add_exception_handler(PoolTimeout, _unreachable)
     app.add_exception_handler(psycopg.Error, _database)
@@ -154,6 +156,10 @@ def _no_chat(_: Request, error: Exception) -> Response:
 
 def _no_item(_: Request, error: Exception) -> Response:
     return problem(404, str(error), kind="item-not-found")
+
+
+def _no_fact(_: Request, error: Exception) -> Response:
+    return problem(404, str(error), kind="fact-not-found")
 
 
 def _ambiguous(_: Request, error: Exception) -> Response:

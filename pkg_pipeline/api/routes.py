@@ -13,6 +13,7 @@ from starlette.responses import Response
 from pkg_pipeline.adapters.http.guard import OwnHost, is_loopback
 from pkg_pipeline.api import models
 from pkg_pipeline.api.chats import SetCategory
+from pkg_pipeline.api.facts import FactPorts
 from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
@@ -54,6 +55,7 @@ class ApiDependencies:
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
     items: ItemPorts | None = None
+    facts: FactPorts | None = None
     forgetting: ForgettingWork | None = None
     set_category: SetCategory | None = None
     sessions: SessionWork | None = None

@@ -26,7 +26,6 @@ from pkg_pipeline.memory.items.records import ItemKind, ItemOwner, ItemStatus
 from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.stages.items.deciding import ItemEdit
 from pkg_pipeline.stages.reads.items import (
-    SHORT_ID,
     ItemUnknown,
     item_filter,
     item_id_of,
@@ -34,6 +33,7 @@ from pkg_pipeline.stages.reads.items import (
     one_item,
 )
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS
+from pkg_pipeline.stages.reads.short_ids import SHORT_ID
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,9 +10,7 @@ from pkg_pipeline.wiring.process import Process
 def items_stage(process: Process) -> Items:
     settings = process.settings
     return Items(
-        store=PostgresItemStore(
-            process.connections, timezone=settings.timezone, fact_confidence=settings.fact_confirm_confidence
-        ),
+        store=PostgresItemStore(process.connections, timezone=settings.timezone, fact_rules=settings.fact_rules),
         access=process.access,
         clock=process.clock,
         gap_seconds=settings.gap_hours * 3_600,

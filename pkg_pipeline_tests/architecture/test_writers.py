@@ -45,6 +45,7 @@ WRITERS: dict[str, set[str]] = {
     "items": {"ingest", "items"},
     "item_people": {"forgetting", "items"},
     "item_states": {"ingest", "items"},
+    "fact_verdicts": {"erasing", "fact_verdicts", "forgetting"},
     "item_verdicts": {"forgetting", "verdicts"},
     "summary_attempts": {"erasing", "interactions", "summaries"},
     "llm_calls": {"budgets", "erasing", "ledger"},  # the budget's: what a process that died may have spent

@@ -28,6 +28,7 @@ READING = {
     "session",
     "summaries",
     "items",
+    "facts",
     "stats",
     "queue",
     "compare",

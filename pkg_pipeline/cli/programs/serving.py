@@ -19,6 +19,7 @@ from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink,
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.api.app import CannotServe, check_address, create_app
 from pkg_pipeline.api.app import serve as serve_app
+from pkg_pipeline.api.facts import FactPorts
 from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
@@ -26,6 +27,7 @@ from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, ha
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.chats import set_category
+from pkg_pipeline.wiring.facts import FactReview
 from pkg_pipeline.wiring.memory import context_settings
 from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
@@ -53,6 +55,7 @@ def serve(
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
+        review = FactReview(memory, reads)
         questions = recall_parts(settings, reads, memory.counter, rewriting=memory.rewriting)
         memory.monitoring.recount()  # counts what changed while nothing ran, so that no read has to
         try:
@@ -74,6 +77,7 @@ def serve(
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
                         items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
+                        facts=FactPorts(reads=review.reads, decide=review.decide, add=review.add),
                         forgetting=memory.forgetting,
                         set_category=partial(set_category, memory),
                         sessions=sessions,

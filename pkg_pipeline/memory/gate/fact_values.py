@@ -13,6 +13,9 @@ from pkg_pipeline.memory.text.language_data import in_any
 SINGLE: Final = frozenset({"address", "birthday", "position", "organization"})
 """Types of which a person has one value at a time."""
 
+TIMELESS: Final = frozenset({"birthday"})
+"""Of these the value that a person has never becomes another one."""
+
 _DAY: Final = re.compile(r"(?:(\d{4})-|--)?(\d{2})-(\d{2})")
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _PHONE_DIGITS: Final = range(5, 16)

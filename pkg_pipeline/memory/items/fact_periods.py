@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.fact_values import SINGLE
+from pkg_pipeline.memory.gate.fact_values import SINGLE, TIMELESS
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.text.normalise import comparable
 
@@ -15,7 +15,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 @dataclass(frozen=True, slots=True)
 class StatedFact:
     """A confirmed fact of one person. ``is_ended``: it says that the value holds no longer; ``replaces``: that it takes
-    the place of earlier ones of its type.
+    the place of earlier ones of its type; ``is_decided``: a person said that it is right.
     """
 
     id: UUID
@@ -24,6 +24,7 @@ class StatedFact:
     valid_from: datetime
     is_ended: bool
     replaces: bool
+    is_decided: bool = False
 
 
 def held_until(facts: Iterable[StatedFact]) -> dict[UUID, datetime | None]:
@@ -37,8 +38,14 @@ def held_until(facts: Iterable[StatedFact]) -> dict[UUID, datetime | None]:
     for fact in facts:
         by_type.setdefault(fact.fact_type, []).append(fact)
     for fact_type, stated in by_type.items():
-        until |= _of_type(sorted(stated, key=lambda one: (one.valid_from, one.id)), is_single=fact_type in SINGLE)
+        order = sorted(stated, key=lambda one: (_weight(one), one.valid_from, one.id))
+        until |= _of_type(order, is_single=fact_type in SINGLE)
     return until
+
+
+def _weight(fact: StatedFact) -> bool:
+    """Of what never changes a person's own word is the last one, whenever something else was said."""
+    return fact.fact_type in TIMELESS and fact.is_decided
 
 
 def _of_type(stated: Sequence[StatedFact], *, is_single: bool) -> dict[UUID, datetime | None]:
@@ -56,7 +63,7 @@ def _of_type(stated: Sequence[StatedFact], *, is_single: bool) -> dict[UUID, dat
             ended = [one for one in current if not _is_same(one, fact) and (is_new or _is_part(one.value, fact.value))]
             until[fact.id] = None
         for one in ended:
-            until[one.id] = fact.valid_from
+            until[one.id] = max(fact.valid_from, one.valid_from)
         current = [one for one in current if one not in ended] + ([] if fact.is_ended else [fact])
     return until
 

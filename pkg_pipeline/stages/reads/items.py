@@ -14,15 +14,12 @@ from pkg_pipeline.memory.items.records import Importance, ItemKind, ItemOwner, I
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.paging import BadCursor, Page, cursor_of, text_position
+from pkg_pipeline.stages.reads.short_ids import id_of
 from pkg_pipeline.stages.reads.stores import BadRequest, ListedEntity
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 
-SHORT_ID = 8
-"""Hexadecimal digits of an id as tables show it; at least so many name an item."""
-
-_SHORT = re.compile(rf"[0-9a-f]{{{SHORT_ID},32}}")
 _PLACE = re.compile(r"([0-4]) (\d{4,}-\d\d-\d\d|infinity) (-?\d{1,12}(?:\.\d{1,6})?)")
 
 
@@ -130,14 +127,7 @@ def one_item(store: PostgresItemReads, item_id: UUID, *, now: datetime) -> dict[
 
 def item_id_of(store: PostgresItemReads, asked: str) -> UUID:
     """The id given in full, or by its first digits. Raises ItemUnknown."""
-    digits = asked.strip().lower().replace("-", "")
-    if _SHORT.fullmatch(digits):
-        first, last = (UUID(digits.ljust(32, digit)) for digit in "0f")
-        if len(found := store.ids_between(first, last)) == 1:
-            return found[0]
-        if found:
-            raise ItemUnknown(f"several items begin with {digits}; give more of the id")
-    raise ItemUnknown(f"there is no item {asked!r}; an id is the one of a list, at least {SHORT_ID} digits of it")
+    return id_of(asked, store.ids_between, what="item", unknown=ItemUnknown)
 
 
 def item_json(one: StoredItem, *, today: date) -> dict[str, Any]:

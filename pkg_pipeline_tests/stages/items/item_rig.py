@@ -9,6 +9,7 @@ from typing import Any
 
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
+from pkg_pipeline.memory.items.fact_rules import ConfirmRules
 from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.stages.items.report import ItemsReport
@@ -37,7 +38,7 @@ class ItemRig(SummaryRig):
         llm = llm or OfflineLlm(LetterCounter(), OfflineEmbedder().embed)
         work: WorkRules = replace(WORK, **taken(params, WorkRules))
         return Items(
-            store=PostgresItemStore(self.connections, timezone=self.timezone, fact_confidence=0.9),
+            store=PostgresItemStore(self.connections, timezone=self.timezone, fact_rules=ConfirmRules(0.9)),
             access=self.access(llm, usd_cap=usd_cap, calls_cap=calls_cap, work=work),
             clock=PinnedClock(self.now),
             **{"gap_seconds": 6 * 3600, "window_messages": 500, "is_paid": llm.is_paid, **params},

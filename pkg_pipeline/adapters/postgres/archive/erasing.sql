@@ -50,6 +50,9 @@ DELETE FROM summary_attempts WHERE interaction_id = ANY(%(interactions)s)
 -- name: delete_facts
 DELETE FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
 
+-- name: delete_fact_verdicts
+DELETE FROM fact_verdicts WHERE chat_id = %(chat)s
+
 -- name: delete_profiles
 -- They are based on this chat among others: deleted and recomputed from the rest.
 DELETE FROM entity_relationship_profiles WHERE entity_id = ANY(%(people)s)

@@ -57,6 +57,7 @@ class PostgresErasure:
             given["items"] = SQL.values(connection, "items", **given)
             summaries = SQL.run(connection, "delete_summaries", **given)
             facts = SQL.run(connection, "delete_facts", **given)
+            SQL.run(connection, "delete_fact_verdicts", **given)
             settle_facts(connection, [Known.of(person, None, None) for person in given["people"]])
             interactions = SQL.value(connection, "count", **given)
             for step in _MADE:

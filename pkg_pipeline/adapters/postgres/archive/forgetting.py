@@ -51,6 +51,7 @@ _PERSON = (
     "unname_messages",
     "leave_talks",
     "unname_forwards",
+    "delete_fact_verdicts_of",
     "delete_facts_of",
     "unname_items",
     "delete_profiles_of",
@@ -237,7 +238,7 @@ class PostgresForgetting:
             if SQL.run(connection, "empty_folds", **given):
                 SQL.run(connection, "empty_session", **given)
                 SQL.run(connection, "delete_topics", **given)
-            for step in ("delete_verdicts", "delete_copies", "delete_messages", "mark_chat"):
+            for step in ("delete_verdicts", "delete_fact_verdicts", "delete_copies", "delete_messages", "mark_chat"):
                 SQL.run(connection, step, **given)
 
     def mark_days(self, chat_id: UUID) -> None:

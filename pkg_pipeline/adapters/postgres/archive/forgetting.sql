@@ -132,6 +132,9 @@ DELETE FROM reading_attempts WHERE interaction_id = ANY(%(interactions)s)
 -- name: delete_verdicts
 DELETE FROM item_verdicts WHERE item_id = ANY(%(resting)s) OR (chat_id = %(chat)s AND message_ids && %(keys)s::text[])
 
+-- name: delete_fact_verdicts
+DELETE FROM fact_verdicts WHERE chat_id = %(chat)s AND message_ids && %(keys)s::text[]
+
 -- name: delete_copies
 SELECT remove_copies(array_agg(month), array_agg(message_id)) FROM archived_messages WHERE message_id = ANY(%(ids)s)
 
@@ -180,6 +183,9 @@ UPDATE messages SET forwarded_from = NULL WHERE forwarded_from IN (SELECT name F
 
 -- name: delete_facts_of
 DELETE FROM entity_facts WHERE entity_id = %(person)s OR told_by = %(person)s
+
+-- name: delete_fact_verdicts_of
+DELETE FROM fact_verdicts WHERE entity_id = %(person)s OR told_by = %(person)s
 
 -- name: unname_items
 DELETE FROM item_people WHERE entity_id = %(person)s

@@ -13,13 +13,15 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
-from pkg_pipeline.adapters.postgres.items.fact_rows import save_facts
+from pkg_pipeline.adapters.postgres.items.fact_rows import Known as FactOwner
+from pkg_pipeline.adapters.postgres.items.fact_rows import save_facts, settle_facts
 from pkg_pipeline.adapters.postgres.items.folding import Folded, refold
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import inputs_of, pages_of
+from pkg_pipeline.memory.items.fact_rules import ConfirmRules
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.items.shown import SETTLED_WITHIN, SPOKEN_WITHIN, Known, choose
 from pkg_pipeline.memory.items.states import TalkKey
@@ -27,7 +29,7 @@ from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.stages.items.stores import MEMORY, Due, DueTalk, Pass, PendingItems, ReadingRow, Saved
 from pkg_pipeline.stages.llm.stores import Failure
 
-SQL, ITEMS = Statements("readings"), Statements("items")
+SQL, ITEMS, VERDICTS = Statements("readings"), Statements("items"), Statements("fact_verdicts")
 
 
 ALL_TALKS: TalkKey = (datetime.min.replace(tzinfo=UTC), MEMORY)
@@ -38,14 +40,14 @@ class PassLost(Exception):
 
 
 class PostgresItemStore(Leasing):
-    """``timezone`` resolves words such as "tomorrow"; ``fact_confidence``: facts are confirmed from there on (B2)."""
+    """``timezone`` resolves words such as "tomorrow"; ``fact_rules``: which facts are confirmed unasked (B2)."""
 
     _lease_kind = "items"
 
-    def __init__(self, connections: ConnectionPool, *, timezone: str, fact_confidence: float) -> None:
+    def __init__(self, connections: ConnectionPool, *, timezone: str, fact_rules: ConfirmRules) -> None:
         self._connections = connections
         self._timezone = timezone
-        self._fact_confidence = fact_confidence
+        self._fact_rules = fact_rules
 
     def begin(self, *, holder: str, lease_seconds: float) -> Pass | None:
         """None: another pass is under way."""
@@ -102,7 +104,7 @@ class PostgresItemStore(Leasing):
                 raise PassLost
             ITEMS.run(connection, "lock")
             ITEMS.run(connection, "by_index")
-            work = ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
+            work = ItemWork(connection, timezone=self._timezone, fact_rules=self._fact_rules)
             yield work
             work.finish()
 
@@ -110,10 +112,10 @@ class PostgresItemStore(Leasing):
 class ItemWork:
     """What a pass does in one transaction."""
 
-    def __init__(self, connection: Connection, *, timezone: str, fact_confidence: float) -> None:
+    def __init__(self, connection: Connection, *, timezone: str, fact_rules: ConfirmRules) -> None:
         self._connection = connection
         self._timezone = timezone
-        self._fact_confidence = fact_confidence
+        self._fact_rules = fact_rules
         self._touched: frozenset[UUID] = frozenset()
 
     def talks(self, talks: Sequence[DueTalk]) -> dict[UUID, SummaryInput]:
@@ -140,14 +142,16 @@ class ItemWork:
         """A reading, and what follows from it for items and facts."""
         before = SQL.value(self._connection, "save", **_row(row, due)) or ()
         SQL.run(self._connection, "settle_edits", chats=[row.talk.chat_id])
-        given = {"interaction": row.talk.id, "chat": row.talk.chat_id, "confidence": self._fact_confidence}
+        given = {"interaction": row.talk.id, "chat": row.talk.chat_id, "rules": self._fact_rules}
         self._touched |= save_facts(self._connection, row.reading.facts, **given)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
 
     def catch_up(self) -> Saved:
         """Follow the conversations: those that vanished, became empty or are of chats now left out say nothing any
-        more; those that end at another time are folded there.
+        more; those that end at another time are folded there. Facts that a person added are there.
         """
+        unmade = VERDICTS.values(self._connection, "unmade")
+        self._touched |= settle_facts(self._connection, [FactOwner(person, None, None) for person in unmade])
         SQL.run(self._connection, "drop_unwanted")
         items = set(SQL.values(self._connection, "orphans"))
         for row in SQL.rows(self._connection, "move"):
@@ -195,7 +199,7 @@ class ItemWork:
 
 def refolded(connection: Connection, ids: Collection[UUID], *, after: TalkKey) -> Saved:
     """Items after a person decided something about them, in the caller's transaction."""
-    work = ItemWork(connection, timezone="UTC", fact_confidence=1.0)
+    work = ItemWork(connection, timezone="UTC", fact_rules=ConfirmRules(1.0))
     saved = work.settled(refold(connection, ids), after=after)
     work.finish()
     return saved

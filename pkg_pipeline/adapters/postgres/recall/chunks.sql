@@ -254,3 +254,7 @@ DELETE FROM chunk_states WHERE interaction_id = ANY(%(ids)s)
 -- name: mark_all
 INSERT INTO dirty_partitions (asset, partition_key, reason)
 SELECT 'memory_chunks', day_key(day), 'indexed otherwise' FROM interactions GROUP BY day
+
+-- name: withhold_facts
+-- Recall shows no more what a person decided otherwise about; the next run makes the pieces of their conversations anew.
+UPDATE memory_chunks SET is_withheld = true WHERE source = 'fact' AND subject_id = ANY(%(ids)s) AND NOT is_withheld

@@ -155,3 +155,26 @@ ITEM_VERDICTS = table(
     index("item_verdicts_item", "item_id, decided_at"),
     asset="items",
 )
+
+FACT_VERDICTS = table(
+    "fact_verdicts",
+    "What a person decided about a fact; no run overwrites it, and it outlives a rebuild.",
+    col("id", Uuid, "of the verdict", default="gen_random_uuid()"),
+    col("fact_id", Uuid, "the fact; known again by whose it is, type and value"),
+    col("entity_id", Uuid, "whom it is about", to("entities", "CASCADE"), null=True),
+    col("about_name", Text, "what somebody who took no part is called there", null=True),
+    col("told_by", Uuid, "who tells of them", to("entities", "CASCADE"), null=True),
+    col("fact_type", Text, "what sort of thing is known"),
+    col("said", Text, "the value as it was read, or added"),
+    col("action", Text, "what the person did", one_of="confirm reject edit add"),
+    col("value", Text, "of an edit: the person's value", null=True),
+    col("valid_from", MOMENT, "of an addition: from when it holds", null=True),
+    col("chat_id", Uuid, "where the fact was said; none: a person's own", to("chats", "CASCADE"), null=True),
+    col("message_ids", TEXTS, "external ids of the messages that the fact rests on"),
+    col("decided_at", MOMENT, "by the memory's clock; one after the other"),
+    index("fact_verdicts_decided", "decided_at", unique=True),
+    index("fact_verdicts_entity", "entity_id"),
+    index("fact_verdicts_fact", "fact_id"),
+    index("fact_verdicts_others", "told_by, lower(about_name)", where="entity_id IS NULL"),
+    asset="items",
+)

@@ -1,4 +1,6 @@
-"""Revisions 0018 to 0021: what was forgotten; what was edited, and not read again since; what was served lately."""
+"""Revisions 0018 to 0023: what was forgotten; what was edited, and not read again since; what was served lately; what a
+person decided about facts.
+"""
 
 from __future__ import annotations
 
@@ -52,3 +54,24 @@ def test_revision_0021_goes_down_to_where_what_was_served_has_no_index(database_
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(indexes).fetchone() == (False, False)
+
+
+def test_revision_0023_goes_down_to_where_facts_stand_as_they_were_read(database_url: str) -> None:
+    with engine.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO entity_facts (id, fact_type, value, read_value, confidence, status, decided_by,"
+            " interaction_id, quote, message_ids) SELECT gen_random_uuid(), 'position', value, read_value, 1,"
+            " 'confirmed', 'person', talk, '', '{}'"
+            " FROM (VALUES ('Chief', 'chef', gen_random_uuid()), ('Added', NULL, NULL)) AS v (value, read_value, talk)"
+        )
+        connection.commit()
+    migrate.downgrade(database_url, "0021")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT value FROM entity_facts").fetchall() == [("chef",)]
+        assert connection.execute("SELECT to_regclass('fact_verdicts'), to_regproc('rests_on_deleted')").fetchone() == (
+            None,
+            None,
+        )
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT value, decided_by FROM entity_facts").fetchall() == [("chef", "memory")]
