@@ -179,7 +179,8 @@ def test_recall_shows_no_more_what_was_rejected_nor_a_value_that_was_corrected(r
     rig.run(
         "INSERT INTO memory_chunks (id, source, subject_id, interaction_id, chat_id, content, at, is_withheld,"
         " scopes, message_ids, content_hash, index_hash, terms, lexical)"
-        " SELECT gen_random_uuid(), 'fact', f.id, f.interaction_id, i.chat_id, f.value, i.ended_at, false, '{}', '{}', 'x', 'x', '{}', '{}/9'"
+        " SELECT gen_random_uuid(), 'fact', f.id, f.interaction_id, i.chat_id, f.value, i.ended_at, false, '{}',"
+        " '{}', 'x', 'x', '{}', '{}/9'"
         " FROM entity_facts f JOIN interactions i ON i.id = f.interaction_id"
     )
     rig.run("DELETE FROM dirty_partitions")
