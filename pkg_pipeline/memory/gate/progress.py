@@ -143,7 +143,7 @@ def may_renew(quote: str) -> bool:
 
 def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:
     """Why messages settle nothing (a joke; what was only asked, offered or wished; what was refused), or None."""
-    if any(has("joke", message.text) for message in messages):
+    if is_joke(messages, quote):
         return "rests on a joke"
     quoted = next((m for m in messages if comparable(quote) in comparable(m.text)), messages[-1])
     words = touched([quoted], quote) or [quoted.text]
@@ -159,6 +159,20 @@ def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[Source
     if is_put_off(messages):
         return "was put off or refused"
     return None
+
+
+def is_joke(messages: Sequence[SourceMessage], quote: str) -> bool:
+    """Whether messages say that they joke, or laugh at the quoted words themselves and nobody agrees to them later.
+
+    Laughter before the quoted words answers what was said before.
+    """
+    if any(has("joke", message.text) for message in messages):
+        return True
+    for message in messages:
+        before, quoted, behind = comparable(message.text).partition(comparable(quote))
+        if quoted and has("laughs", behind or quoted) and not has("laughs", before):
+            return not any(one.number > message.number and agrees(one) for one in messages)
+    return False
 
 
 def shares_text(one: str, other: str) -> bool:
@@ -201,7 +215,7 @@ def _proposes(message: SourceMessage) -> bool:
 
 def is_no_duty(quote: str, messages: Sequence[SourceMessage]) -> str | None:
     """Why quoted words bind nobody to anything (a joke, a wish, a doubt), or None."""
-    if any(has("joke", m.text) for m in messages):
+    if is_joke(messages, quote):
         return "rests on a joke"
     parts = parts_of(quote)
     is_bound = any(has("promise", part) or has("ask", part) for part in parts)

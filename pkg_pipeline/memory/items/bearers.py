@@ -77,10 +77,13 @@ class Bearers:
         return Owner("both" if item.owner == "both" and mine is not None else "them", person)
 
     def _is_of_another(self, owner: Owner, text: str) -> bool:
-        """Whether the words that bear out a task give it to somebody else."""
-        name = owner.name or (owner.person.name if owner.person is not None else "")
-        if owner.owner == "both" or not name:
+        """Whether the words that bear out a task give it to somebody else.
+
+        Somebody who takes no part is told of in too many ways ("my colleague", "they") to be ruled out by a name.
+        """
+        if owner.owner == "both" or owner.person is None:
             return False
+        name = owner.person.name
         spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
         scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
         clause = next(iter(clauses_of(text)), text)
