@@ -14,6 +14,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.foreign import Known, foreign, without_addresses
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
+from pkg_pipeline.memory.gate.wording import content as meanings
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import (
@@ -201,9 +202,15 @@ class Checker:
         if is_other and self._has_script:
             return "is not in the conversation's language"
         content = stems(text)
-        if not is_part and len(content) >= GROUNDED_MIN_STEMS and not content & self.held.stems:
+        is_foreign = not is_part and len(content) >= GROUNDED_MIN_STEMS and not content & self.held.stems
+        if is_foreign and not meanings(text) & self._meant:
             return "has no word in common with the conversation"
         return None
+
+    @cached_property
+    def _meant(self) -> frozenset[str]:
+        """What the messages mean that give no orders."""
+        return frozenset(one for message in self._sound for one in meanings(message.text))
 
     @cached_property
     def _has_script(self) -> bool:

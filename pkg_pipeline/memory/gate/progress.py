@@ -190,9 +190,10 @@ def is_weighed(text: str) -> bool:
 
 
 def _only_refuses(text: str) -> bool:
-    """Whether a text refuses and puts no figure or promise in place of what it refuses ("no, 1.5k, in two weeks")."""
+    """Whether a text refuses and puts no figure, promise or person in place of what it refuses ("no, 1.5k")."""
     rest = [part for part in parts_of(text) if not has("refusal", part)]
-    return has("refusal", text) and not any(_FIGURE.search(part) or has("promise", part) for part in rest)
+    puts = (_FIGURE.search(part) or has("promise", part) or has("others_will", part) for part in rest)
+    return has("refusal", text) and not any(puts)
 
 
 def is_put_off(messages: Sequence[SourceMessage]) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
 from pkg_pipeline.memory.gate.duty import agrees, says_no
-from pkg_pipeline.memory.gate.progress import gives_up, may_renew
+from pkg_pipeline.memory.gate.progress import gives_up, is_joke, is_weighed_answer, may_renew
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.records import Person, SourceMessage
 
@@ -71,3 +72,37 @@ def test_giving_up_is_told_by_its_words_or_by_denying_something_of_the_matter(
 )
 def test_what_is_moved_may_be_renewed_and_what_is_over_may_not(quote: str, expected: bool) -> None:
     assert may_renew(quote) is expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "quote", "expected"),
+    [
+        (["Sue him! Just kidding"], "Sue him!", True),
+        (["I'm not kidding, we sell the van"], "we sell the van", False),
+        (["I'll buy you a castle haha"], "I'll buy you a castle", True),
+        (["haha fine, I'll bring the chairs"], "I'll bring the chairs", False),
+        (["I'll bring the chairs haha", "ok, thanks"], "I'll bring the chairs", False),
+        (["куплю тебе остров ахаха"], "куплю тебе остров", True),
+        (["ахаха ладно, привезу стулья"], "привезу стулья", False),
+        (["я не шучу, продаём машину"], "продаём машину", False),
+        (["我给你买座岛哈哈"], "我给你买座岛", True),
+        (["哈哈好，我带椅子"], "我带椅子", False),
+    ],
+)
+def test_laughter_makes_a_joke_only_of_the_words_before_it(texts: list[str], quote: str, expected: bool) -> None:
+    assert is_joke([replace(said(text), number=at) for at, text in enumerate(texts, 1)], quote) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("I can't, but my sister can, she'll do it on Monday", False),
+        ("I can't, sorry", True),
+        ("Не могу, но сестра свободна, она сделает", False),
+        ("Не могу, извини", True),
+        ("我不行，让她去", False),
+        ("我不行", True),
+    ],
+)
+def test_who_refuses_and_names_another_for_it_does_not_put_it_off(answer: str, expected: bool) -> None:
+    assert is_weighed_answer(said(answer)) is expected
