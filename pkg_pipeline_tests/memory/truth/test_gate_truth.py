@@ -10,9 +10,11 @@ from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.talks import load
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
-MOST_PUBLISHED = 0.05
-"""Share of wrong answers that may come through. To be lowered whenever the gates get better."""
-MOST_HIT = 0.032
+MOST_PUBLISHED = {"plain": 0.048, "turned": 0.13}
+"""Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
+harder and were written later. To be lowered whenever the gates get better.
+"""
+MOST_HIT = {"plain": 0.03, "turned": 0.085}
 """Share of right answers that may be lost."""
 
 
@@ -50,9 +52,11 @@ def test_no_case_is_both_right_and_wrong(every: list[Case]) -> None:
         assert not {(key, what, fields, True), (key, what, fields, False)} <= told.keys()
 
 
-def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case]) -> None:
-    failed = [case for case in every if not is_well(case)]
-    for is_right, most in ((False, MOST_PUBLISHED), (True, MOST_HIT)):
-        mine = [case for case in every if case.is_right == is_right]
+@pytest.mark.parametrize("of", ["plain", "turned"])
+def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case], of: str) -> None:
+    these = [case for case in every if ("turned" in case.talk.key) == (of == "turned")]
+    failed = [case for case in these if not is_well(case)]
+    for is_right, most in ((False, MOST_PUBLISHED[of]), (True, MOST_HIT[of])):
+        mine = [case for case in these if case.is_right == is_right]
         lost = Counter(case.kind for case in failed if case.is_right == is_right)
         assert sum(lost.values()) / len(mine) <= most, f"{'hit' if is_right else 'published'}: {lost.most_common()}"
