@@ -36,7 +36,7 @@ READING = {
 }
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
-    *("backup", "restore", "uninstall", "forget", "chats"),
+    *("backup", "restore", "uninstall", "forget", "chats", "receipts"),
 }
 """Commands that read no conversation, or write. ``backup`` holds whatever the tables hold."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -32,6 +33,10 @@ MOST_RECOUNTS = 4
 
 SMALLEST_CAP = 400
 """Tokens that a context may have however little was said: its head, what is open, and the words themselves."""
+
+
+KEPT_SETTINGS = ("hot_days", "hot_messages", "warm_days", "warm_summaries", "shares")
+"""Of ``ContextSettings``, in receipts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def entity_context(
         block=within_budget(rows, replace(rules, max_tokens=_allowed(rows, max_tokens)), counter),
     )
     if receipts is not None:
-        receipts.put(receipt_of(answer, request, counter.name))
+        receipts.put(receipt_of(answer, request, settings, counter.name))
     return answer
 
 
@@ -197,8 +202,8 @@ def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) 
     )
 
 
-def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str) -> Receipt:
-    """The receipt, without text (B11)."""
+def receipt_of(answer: EntityContext, request: ContextRequest, settings: ContextSettings, counter_name: str) -> Receipt:
+    """The receipt, without text (B11): enough to make the block again, and to see that it is the same."""
     assert answer.receipt_id is not None
     return Receipt(
         id=answer.receipt_id,
@@ -209,6 +214,8 @@ def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str
             "max_tokens": answer.max_tokens,
             "hint": request.hint,
             "counter": counter_name,
+            "settings": {name: getattr(settings, name) for name in KEPT_SETTINGS},
+            "sha256": hashlib.sha256(answer.block.text.encode()).hexdigest(),
         },
         tiers=[
             {

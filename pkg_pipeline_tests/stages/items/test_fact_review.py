@@ -174,7 +174,8 @@ def test_a_verdict_is_forgotten_with_its_chat_and_another_chat_keeps_its_own(rig
         assert rig.one(f"SELECT count(*) FROM {table}") == 0, table
 
 
-def test_recall_shows_no_more_what_was_rejected_nor_a_value_that_was_corrected(rig: Rig) -> None:
+@pytest.mark.parametrize("ends", [False, True])
+def test_recall_shows_no_more_what_was_rejected_or_ended(rig: Rig, ends: bool) -> None:
     day = rig.one("SELECT day FROM interactions")
     rig.run(
         "INSERT INTO memory_chunks (id, source, subject_id, interaction_id, chat_id, content, at, is_withheld,"
@@ -184,7 +185,10 @@ def test_recall_shows_no_more_what_was_rejected_nor_a_value_that_was_corrected(r
         " FROM entity_facts f JOIN interactions i ON i.id = f.interaction_id"
     )
     rig.run("DELETE FROM dirty_partitions")
-    rig.decide("Bosch", status="rejected")
+    if ends:
+        rig.add("organization", "Acme")
+    else:
+        rig.decide("Bosch", status="rejected")
     assert rig.rows("SELECT DISTINCT is_withheld FROM memory_chunks WHERE source = 'fact'") == [(True,)]
     assert ("memory_chunks", str(day)) in rig.rows("SELECT asset, partition_key FROM dirty_partitions")
 

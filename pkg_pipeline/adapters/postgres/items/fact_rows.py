@@ -102,7 +102,9 @@ def settle_facts(connection: Connection, people: Iterable[Known]) -> frozenset[U
                 )
             )
     until = {key: end for facts in stated.values() for key, end in held_until(facts).items()}
-    changed |= set(SQL.values(connection, "end", ids=list(until), until=list(until.values())))
+    ended = SQL.rows(connection, "end", ids=list(until), until=list(until.values()))
+    CHUNKS.run(connection, "withhold_facts", ids=[row.id for row in ended])
+    changed |= {row.interaction_id for row in ended}
     for one, facts in stated.items():
         if one.entity_id is not None:
             known = {

@@ -83,9 +83,9 @@ WHERE f.id = g.id AND (f.status, f.value, f.decided_by, f.known_to) IS DISTINCT 
 RETURNING f.id, f.interaction_id
 
 -- name: end
--- Returns the conversations whose facts hold for another time than before.
+-- Returns the facts that hold for another time than before, with their conversations.
 UPDATE entity_facts f SET valid_to = g.until FROM unnest(%(ids)s::uuid[], %(until)s::timestamptz[]) AS g (id, until)
-WHERE f.id = g.id AND f.valid_to IS DISTINCT FROM g.until RETURNING f.interaction_id
+WHERE f.id = g.id AND f.valid_to IS DISTINCT FROM g.until RETURNING f.id, f.interaction_id
 
 -- name: name_organization
 INSERT INTO organizations AS o (id, name) VALUES (%(id)s, %(name)s)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -13,9 +14,21 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.background_sink import QUEUE_RECORDS, BackgroundSink
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.reading import Reads
+from pkg_pipeline.stages.reads.receipts import KeptReceipt
 from pkg_pipeline.stages.reads.stores import Receipt
 
 log = logging.getLogger(__name__)
+
+
+class PostgresReceiptReads:
+    """Raises ``StoreUnavailable``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._reads = Reads(connections, "receipts")
+
+    def receipt(self, receipt_id: UUID) -> KeptReceipt | None:
+        return self._reads.first(KeptReceipt, "receipt", id=receipt_id)
 
 
 class PostgresReceiptSink:

@@ -256,5 +256,5 @@ INSERT INTO dirty_partitions (asset, partition_key, reason)
 SELECT 'memory_chunks', day_key(day), 'indexed otherwise' FROM interactions GROUP BY day
 
 -- name: withhold_facts
--- Recall shows no more what a person decided otherwise about; the next run makes the pieces of their conversations anew.
+-- Recall shows no more what was decided otherwise about, or ended; the next run makes the pieces of their conversations anew.
 UPDATE memory_chunks SET is_withheld = true WHERE source = 'fact' AND subject_id = ANY(%(ids)s) AND NOT is_withheld

@@ -1,0 +1,121 @@
+"""Receipts of served contexts: shown, and rebuilt to the byte while all that was served can still be had (B11)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from pkg_pipeline.memory.text.timestamps import iso
+from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext
+from pkg_pipeline.stages.reads.stores import EntityUnknown
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptReads
+
+MOST_NAMED = 5
+"""Lines that a reason names."""
+
+
+class ReceiptUnknown(Exception):
+    """No receipt of this id: it was never kept, or forgotten with what it drew on."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReceipt:
+    id: UUID
+    entity_id: UUID
+    request: Mapping[str, Any]
+    tiers: Sequence[Mapping[str, Any]]
+    left_out: Sequence[Mapping[str, Any]]
+    tokens: int
+    hypothetical_tokens: int
+    served_at: datetime
+
+    @property
+    def served(self) -> tuple[tuple[str, str], ...]:
+        """(kind, id) of every line, in order."""
+        return tuple((item["kind"], item["id"]) for tier in self.tiers for item in tier["items"])
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """``reason``: why the block is not the one that was served; None: it is, to the byte."""
+
+    receipt: KeptReceipt
+    text: str | None
+    reason: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "receipt_id": str(self.receipt.id),
+            "matches": self.reason is None,
+            "differs": self.reason,
+            "text": self.text,
+        }
+
+
+def kept_receipt(store: PostgresReceiptReads, receipt_id: UUID) -> KeptReceipt:
+    """Raises ReceiptUnknown."""
+    if (found := store.receipt(receipt_id)) is None:
+        raise ReceiptUnknown(
+            f"there is no receipt {receipt_id}: it was never kept, or was forgotten with what it drew on"
+        )
+    return found
+
+
+def receipt_json(one: KeptReceipt) -> dict[str, Any]:
+    return {
+        "receipt_id": str(one.id),
+        "entity_id": str(one.entity_id),
+        "served_at": iso(one.served_at),
+        "request": dict(one.request),
+        "tokens": one.tokens,
+        "hypothetical_tokens": one.hypothetical_tokens,
+        "tiers": list(one.tiers),
+        "left_out": list(one.left_out),
+    }
+
+
+def rebuild(
+    receipt: KeptReceipt, *, now: datetime, settings: ContextSettings, context: Callable[..., EntityContext]
+) -> Rebuilt:
+    """The block by the time, budget, hint and settings of the receipt. What it says is given only if it is the same:
+    what the memory learnt or lost since can change it, and then the reason says which lines.
+    """
+    digest = receipt.request.get("sha256")
+    if digest is None:
+        return Rebuilt(receipt, None, "it was served before receipts kept a digest: nothing to compare with")
+    request = ContextRequest(
+        entity_id=receipt.entity_id,
+        now=now,
+        as_of=datetime.fromisoformat(receipt.request["as_of"]),
+        max_tokens=receipt.request["max_tokens"],
+        hint=receipt.request["hint"],
+    )
+    try:
+        answer = context(request, settings=replace(settings, **receipt.request["settings"]))
+    except EntityUnknown:
+        return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
+    if text_digest(answer.block.text) == digest:
+        return Rebuilt(receipt, answer.block.text, None)
+    return Rebuilt(receipt, None, _difference(receipt, answer))
+
+
+def text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _difference(receipt: KeptReceipt, answer: EntityContext) -> str:
+    now = {(item.kind, item.id) for tier in answer.block.tiers for item in tier.items}
+    gone = [f"{kind} {key}" for kind, key in receipt.served if (kind, key) not in now]
+    new = len(now.difference(receipt.served))
+    if gone:
+        named = ", ".join(gone[:MOST_NAMED]) + (f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else "")
+        return f"{len(gone)} of {len(receipt.served)} lines served then are gone or changed: {named}"
+    if new:
+        return f"all lines served then are there, and {new} that the memory did not know then"
+    return "the same lines, with other words, places or counts than then"

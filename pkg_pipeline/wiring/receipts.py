@@ -1,0 +1,36 @@
+"""Receipts of served contexts (B11)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptReads
+from pkg_pipeline.stages.reads.context import entity_context
+from pkg_pipeline.stages.reads.receipts import KeptReceipt, Rebuilt, kept_receipt, rebuild
+from pkg_pipeline.wiring.memory import context_settings
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+
+class Receipts:
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._reads = PostgresReceiptReads(memory.connections)
+
+    def show(self, receipt_id: UUID) -> KeptReceipt:
+        """Raises ReceiptUnknown."""
+        return kept_receipt(self._reads, receipt_id)
+
+    def rebuild(self, receipt_id: UUID) -> Rebuilt:
+        """Raises ReceiptUnknown."""
+        receipt, memory = self.show(receipt_id), self._memory
+        relevant = None if receipt.request["hint"] is None else memory.recall.relevant
+        return rebuild(
+            receipt,
+            now=memory.clock.now(),
+            settings=context_settings(memory.settings),
+            context=partial(entity_context, memory.reads, memory.counter, relevant=relevant),
+        )

@@ -1,0 +1,55 @@
+"""``receipts`` as a real process: what a context drew on, and the same block until something of it is gone (B11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from pkg_pipeline_tests.cli.processes import NOW, Program
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
+
+AT = datetime.fromisoformat(NOW) - timedelta(days=4)
+LATER = (datetime.fromisoformat(NOW) + timedelta(days=30)).isoformat()
+
+
+@pytest.fixture
+def build(database_url: str) -> Iterator[MemoryBuilder]:
+    memory = MemoryBuilder(database_url)
+    memory.person("Me", is_self=True)
+    memory.person("Olga")
+    memory.chat("Olga", ["Me", "Olga"])
+    talk = memory.conversation("Olga", AT, [Said("Olga", "The [red]keys are with Anna."), Said("Me", "Thanks")])
+    memory.fact("Olga", "position", "Engineer", interaction_id=talk, valid_from=AT, message_ids=["m1"])
+    memory.fact("Olga", "hobby", "rowing", interaction_id=talk, valid_from=AT, message_ids=["m1"])
+    yield memory
+    memory.close()
+
+
+def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Program, build: MemoryBuilder) -> None:
+    served = given.ok("context", "Olga", "--max-tokens", "300", "--json").json
+    receipt = served["receipt_id"]
+    shown = given.ok("receipts", "show", receipt, "--json").json
+    assert shown["tokens"] == served["tokens"]
+    assert [tier["tier"] for tier in shown["tiers"]] == [tier["tier"] for tier in served["tiers"]]
+    assert "keys" not in given.ok("receipts", "show", receipt).out
+    # a month later, under other settings
+    given.variables |= {"PKG_NOW": LATER, "PKG_HOT_DAYS": "1", "PKG_CONTEXT_TOKENS": "50"}
+    again = given.ok("receipts", "rebuild", receipt, "--json").json
+    assert again == {"receipt_id": receipt, "matches": True, "differs": None, "text": served["text"]}
+    assert given.ok("receipts", "rebuild", receipt).out == served["text"]
+    build.fact("Olga", "phone", "+4930123456", valid_from=AT)
+    given("receipts", "rebuild", receipt).failed("differs", "1 that the memory did not know then")
+    build.connection.execute("DELETE FROM entity_facts WHERE fact_type IN ('phone', 'hobby')")
+    said = given("receipts", "rebuild", receipt).failed("differs: 1 of", "fact ")
+    assert "rowing" not in said
+    build.connection.execute("UPDATE entity_facts SET value = 'Chief'")
+    build.fact("Olga", "hobby", "rowing", valid_from=AT, message_ids=["m1"])
+    given("receipts", "rebuild", receipt).failed("differs")
+    build.connection.execute("UPDATE context_receipts SET request = request - 'sha256'")
+    given("receipts", "rebuild", receipt).failed("before receipts kept a digest")
+    build.connection.execute("DELETE FROM context_receipts")
+    for command in ("show", "rebuild"):
+        given("receipts", command, receipt).failed("no receipt", "forgotten")
+    given("receipts", "show", "x").refused("x")
