@@ -26,6 +26,7 @@ from pkg_pipeline.api.security import Admission, refused_by_guard
 from pkg_pipeline.api.sessions.input import EncodedKeys
 from pkg_pipeline.api.sessions.routes import session_routes
 from pkg_pipeline.api.summarization import summarization_routes
+from pkg_pipeline.api.why import why_routes
 
 SHUTDOWN_SECONDS = 10
 BACKLOG = 2_048
@@ -61,6 +62,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(item_routes(deps.items, entities=deps.reads, clock=deps.clock))
     if deps.facts is not None:
         app.include_router(fact_routes(deps.facts, entities=deps.reads))
+    if deps.why is not None:
+        app.include_router(why_routes(deps.why))
     if deps.set_category is not None:
         app.include_router(chat_routes(deps.reads, deps.set_category))
     if deps.forgetting is not None:

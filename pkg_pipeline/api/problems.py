@@ -23,6 +23,7 @@ from pkg_pipeline.stages.reads.facts import FactUnknown
 from pkg_pipeline.stages.reads.items import ItemUnknown
 from pkg_pipeline.stages.reads.paging import BadCursor
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
+from pkg_pipeline.stages.reads.why import LineUnknown
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 
 log = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ChatUnknown, _no_chat)
     app.add_exception_handler(ItemUnknown, _no_item)
     app.add_exception_handler(FactUnknown, _no_fact)
+    app.add_exception_handler(LineUnknown, _no_line)
     app.add_exception_handler(StoreUnavailable, _unavailable)
     app.add_exception_handler(PoolTimeout, _unreachable)
     app.add_exception_handler(psycopg.Error, _database)
@@ -160,6 +162,10 @@ def _no_item(_: Request, error: Exception) -> Response:
 
 def _no_fact(_: Request, error: Exception) -> Response:
     return problem(404, str(error), kind="fact-not-found")
+
+
+def _no_line(_: Request, error: Exception) -> Response:
+    return problem(404, str(error), kind="line-not-found")
 
 
 def _ambiguous(_: Request, error: Exception) -> Response:

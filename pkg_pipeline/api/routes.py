@@ -33,6 +33,7 @@ from pkg_pipeline.wiring.sessions import SessionWork
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+    from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class ApiDependencies:
     backfills: BackfillDesk | None = None
     items: ItemPorts | None = None
     facts: FactPorts | None = None
+    why: PostgresWhyReads | None = None
     forgetting: ForgettingWork | None = None
     set_category: SetCategory | None = None
     sessions: SessionWork | None = None

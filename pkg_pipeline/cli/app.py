@@ -45,6 +45,7 @@ COMMANDS = {
     "items": ("items", "items", "Tasks and decisions over all conversations: list, show, close, reopen, edit."),
     "facts": ("facts", "facts", "What is known about people: list, confirm, reject, edit, add."),
     "receipts": ("receipts", "receipts", "What served contexts drew on: show, rebuild."),
+    "why": ("why", "why", "From a served line back to its words, reader, gate, run and cost."),
     "chats": ("chats", "chats", "Chats and their categories: list, set."),
     "stats": ("monitoring", "stats", "Figures of the memory: coverage, backlog, cost, budget."),
     "queue": ("monitoring", "queue", "What waits, what is worked on, what was given up."),

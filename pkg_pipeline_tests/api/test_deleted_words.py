@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
 from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
@@ -41,6 +42,7 @@ ASKED: Mapping[str, tuple[Any, ...]] = {
     "open": ("true",),
     "overdue": ("true",),
     "item": ("aaaaaaaa",),
+    "line": ("aaaaaaaa-0000-0000-0000-000000000000", "dddddddd-0000-0000-0000-000000000000"),
     "model_window": (200_000,),
     "system_tokens": (10,),
     "model": ("some-model",),
@@ -54,6 +56,7 @@ LEAKING = {
     "/v1/items",
     "/v1/items/{item}",
     "/v1/recall",
+    "/v1/why/{line}",
     "/v1/sessions/{session}",
     "/v1/sessions/{session}/messages",
     "/v1/sessions/{session}/window",
@@ -77,6 +80,7 @@ def client_over(memory: Memory) -> TestClient:
         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
         backfills=memory.backfills,
         items=ItemPorts(reads=memory.item_reads, decide=memory.decide_item),
+        why=PostgresWhyReads(reads),
         sessions=memory.sessions,
         monitoring=MonitoringPorts(
             store=PostgresMonitoringStore(reads, zone=settings.zone),

@@ -36,9 +36,9 @@ READING = {
 }
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
-    *("backup", "restore", "uninstall", "forget", "chats", "receipts"),
+    *("backup", "restore", "uninstall", "forget", "chats", "receipts", "why"),
 }
-"""Commands that read no conversation, or write. ``backup`` holds whatever the tables hold."""
+"""Commands that read no conversation, write, or show one line or block by its id. ``backup`` holds all tables."""
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def reads(folder: Path) -> Iterator[tuple[str, ...]]:
     yield from (("entities",), ("stats",), ("queue",), ("sessions",), ("summaries",))
     yield from (("summaries", "--status", status) for status in STATUSES)
     yield from (("items", "list", "--kind", kind) for kind in ("action_item", "decision"))
+    yield ("facts", "list")
     yield from (("context", words.OTHER, *hint) for hint in ((), ("--hint", QUESTION)))
     yield from (("context", words.OTHER, "--max-tokens", "20000", "--as-of", moment) for moment in MOMENTS)
     for scope in ((), ("--entity", words.OTHER), ("--chat", words.CHAT), ("--session", words.SESSION)):

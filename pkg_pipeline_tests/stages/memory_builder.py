@@ -247,8 +247,7 @@ class MemoryBuilder(ItemBuilder):
             value=value,
             confidence=1,
             status=status,
-            quote=value,
-            **{"message_ids": [], **more},
+            **{"quote": value, "message_ids": [], **more},
         )
         return identity
 

@@ -17,6 +17,7 @@ from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
 from pkg_pipeline.api.app import CannotServe, check_address, create_app
 from pkg_pipeline.api.app import serve as serve_app
 from pkg_pipeline.api.facts import FactPorts
@@ -78,6 +79,7 @@ def serve(
                         backfills=ReachableBackfills(memory.backfills),
                         items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
                         facts=FactPorts(reads=review.reads, decide=review.decide, add=review.add),
+                        why=PostgresWhyReads(reads),
                         forgetting=memory.forgetting,
                         set_category=partial(set_category, memory),
                         sessions=sessions,

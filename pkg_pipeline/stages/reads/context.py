@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ from zoneinfo import ZoneInfo
 from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.card import card_of
 from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, Card, ContextRows, LeftOut
+from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
@@ -215,7 +215,7 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
             "hint": request.hint,
             "counter": counter_name,
             "settings": {name: getattr(settings, name) for name in KEPT_SETTINGS},
-            "sha256": hashlib.sha256(answer.block.text.encode()).hexdigest(),
+            "sha256": content_hash(answer.block.text),
         },
         tiers=[
             {

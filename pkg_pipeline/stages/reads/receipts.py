@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext
 from pkg_pipeline.stages.reads.stores import EntityUnknown
@@ -100,13 +100,9 @@ def rebuild(
         answer = context(request, settings=replace(settings, **receipt.request["settings"]))
     except EntityUnknown:
         return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
-    if text_digest(answer.block.text) == digest:
+    if content_hash(answer.block.text) == digest:
         return Rebuilt(receipt, answer.block.text, None)
     return Rebuilt(receipt, None, _difference(receipt, answer))
-
-
-def text_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _difference(receipt: KeptReceipt, answer: EntityContext) -> str:

@@ -58,7 +58,7 @@ def item(
     return identity
 
 
-def reading(build: MemoryBuilder, talk: UUID) -> None:
+def reading(build: MemoryBuilder, talk: UUID, **more: Any) -> None:
     """The reading that the items of ``talk`` follow from, without their later states."""
     found = build.connection.execute(
         "SELECT id, kind, text, owner, due_date, importance, quote, message_ids, first_at AS at, owner_entity_id,"
@@ -70,5 +70,5 @@ def reading(build: MemoryBuilder, talk: UUID) -> None:
     (content,) = rows_of([TalkReading(talk, tuple(items))])
     build.insert(
         "interaction_readings", interaction_id=talk, ended_at=items[0].at, input_hash="h", shown_hash="s",
-        prompt_version="p", model_version="offline", content=Jsonb(content), item_ids=[one.id for one in items],
+        prompt_version="p", model_version="offline", content=Jsonb(content), item_ids=[one.id for one in items], **more,
     )  # fmt: skip
