@@ -57,6 +57,7 @@ class SessionSettings(BaseModel):
     condensed_tool_max: int = Field(default=200, ge=1, description="L6: characters")
     max_messages_per_thread: int = Field(default=200, ge=20, description="L2")
     langgraph_url: SecretStr | None = Field(default=None, description="L1: the database of a PostgresSaver")
+    prune_threads: bool = Field(default=False, description="L2: the daemon prunes long threads by itself")
 
     @model_validator(mode="after")
     def _combinations(self) -> SessionSettings:

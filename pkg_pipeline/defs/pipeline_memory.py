@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.summaries.stage import DayReport
     from pkg_pipeline.wiring import Memory
     from pkg_pipeline.wiring.marts import MartWork
+    from pkg_pipeline.wiring.threads import ThreadWork
 
 
 ITEMS = "items"
@@ -65,6 +66,9 @@ class PipelineMemory(Protocol):
 
     @property
     def marts(self) -> MartWork: ...
+
+    @property
+    def threads(self) -> ThreadWork: ...
 
     @property
     def database_url(self) -> str:
@@ -224,6 +228,10 @@ class OpenedMemory:
     @property
     def backfills(self) -> Backfills:
         return self._memory.backfills
+
+    @property
+    def threads(self) -> ThreadWork:
+        return self._memory.threads
 
     def due_sessions(self, *, limit: int) -> int:
         return self._memory.folding.due(limit=limit)

@@ -22,6 +22,7 @@ from pkg_pipeline.stages.ingest import threads
 from pkg_pipeline.stages.ingest.records import ImportReport
 from pkg_pipeline.stages.ingest.threads import (
     SOURCE,
+    LookedThrough,
     PruneParts,
     PruneResult,
     PruneRules,
@@ -141,17 +142,22 @@ class ThreadWork:
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
         """L2 for one thread."""
-        settings = self._process.settings
-        parts = PruneParts(
+        return threads.prune(self._parts(), thread_id, dry_run=dry_run)
+
+    def long(self, before: LookedThrough) -> LookedThrough:
+        """L2: which threads are to be pruned, going on where ``before`` ended."""
+        return threads.long_threads(self._parts(), before)
+
+    def _parts(self) -> PruneParts:
+        return PruneParts(
             threads=self.source,
             memory=self._known,
             take_in=lambda thread: self._take_in(thread, ImportReport()),
-            build=lambda: _nothing(self._across.build([hashing.chat_id(SOURCE, thread_id)])),
+            build=lambda thread: _nothing(self._across.build([hashing.chat_id(SOURCE, thread)])),
             fold=self._fold,
             make_chunks=self._make_chunks,
-            rules=PruneRules(most_messages=settings.max_messages_per_thread),
+            rules=PruneRules(most_messages=self._process.settings.max_messages_per_thread),
         )
-        return threads.prune(parts, thread_id, dry_run=dry_run)
 
     def covered(self, chat_id: UUID, message_ids: Sequence[str]) -> frozenset[str]:
         return frozenset(message_ids) - self._known.coverage(chat_id, message_ids).missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 
 import dagster as dg
@@ -68,6 +68,22 @@ def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mappin
     key = dg.AssetKey(asset)
     mine = (run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ()))
     return [tags for tags in mine if BACKFILL_TAG not in tags and not orphans.is_dead(tags)]
+
+
+def held_off(instance: dg.DagsterInstance, asset: str, job: str, wall: Wall) -> str | None:
+    """Why no run of a job without partitions is requested now."""
+    if under_way(instance, asset, job):
+        return f"a run of {asset} is already under way"
+    return pause(instance, job, wall)
+
+
+def pause(instance: dg.DagsterInstance, job: str, wall: Wall) -> str | None:
+    """Why no run of ``job`` is requested now: its last runs failed."""
+    failed = streak(instance, job)
+    if wall() >= failed.pause_until:
+        return None
+    until = datetime.fromtimestamp(failed.pause_until, UTC)
+    return f"the last {failed.failures} runs of {job} failed; asks again at {until:%H:%M:%S} UTC"
 
 
 def backfills_under_way(instance: dg.DagsterInstance) -> list[str]:

@@ -5,7 +5,7 @@ could skip rows.
 
 import json
 import time
-from datetime import UTC, date, datetime
+from datetime import date
 
 import dagster as dg
 
@@ -62,7 +62,7 @@ def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
         if not ready and not elsewhere:
             reason = f"{len(seen)} drops are still being written" if seen else "the inbox is empty"
             return dg.SensorResult(skip_reason=reason, cursor=cursor)
-        if why := _hold_off(context.instance, MESSAGES.asset, MESSAGES.job, wall):
+        if why := requests.held_off(context.instance, MESSAGES.asset, MESSAGES.job, wall):
             return dg.SensorResult(skip_reason=why, cursor=cursor)
         failures = requests.streak(context.instance, MESSAGES.job).failures
         shown = [f"import={one.id}" for one in elsewhere[-1:]]
@@ -90,7 +90,7 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
         elsewhere = memory.unreported(INTERACTIONS.asset)
         if not due and not silent and not elsewhere:
             return dg.SkipReason("no chat was touched and no interaction fell silent")
-        if why := _hold_off(context.instance, INTERACTIONS.asset, INTERACTIONS.job, wall):
+        if why := requests.held_off(context.instance, INTERACTIONS.asset, INTERACTIONS.job, wall):
             return dg.SkipReason(why)
         also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
         reason = f"{len(due)} chats touched, {silent} interactions silent{also}"
@@ -113,7 +113,7 @@ def _items(wall: requests.Wall) -> dg.SensorDefinition:
     ) -> dg.RunRequest | dg.SkipReason:
         if not memory.has_unread_talks():
             return dg.SkipReason("every completed conversation was read, or waits for its next try")
-        if why := _hold_off(context.instance, ITEMS.asset, ITEMS.job, wall):
+        if why := requests.held_off(context.instance, ITEMS.asset, ITEMS.job, wall):
             return dg.SkipReason(why)
         # no run key, as with touched chats: a run reads what is due when it starts
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: "conversations to read"})
@@ -135,7 +135,7 @@ def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
         due = memory.due_sessions(limit=COUNTED_SESSIONS)
         if not due:
             return dg.SkipReason("no session is due")
-        if why := _hold_off(context.instance, FOLDS.asset, FOLDS.job, wall):
+        if why := requests.held_off(context.instance, FOLDS.asset, FOLDS.job, wall):
             return dg.SkipReason(why)
         more = "at least " if due == COUNTED_SESSIONS else ""
         # no run key, as with touched chats: a run takes what is due when it starts
@@ -168,26 +168,11 @@ def _due(kind: Partitioned, start: date, wall: requests.Wall) -> dg.SensorDefini
         free = requests.not_under_way(due, running)
         if not free or room <= 0:
             return dg.SkipReason(f"{len(due)} {kind.noun}s are due; {len(running)} runs are already under way")
-        if why := _pause(instance, kind.job, wall):
+        if why := requests.pause(instance, kind.job, wall):
             return dg.SkipReason(why)
         return kind.runs(instance, free, limit=room)
 
     return due_partitions_of_an_asset
-
-
-def _hold_off(instance: dg.DagsterInstance, asset: str, job: str, wall: requests.Wall) -> str | None:
-    """Why no run of an unpartitioned asset is requested now."""
-    if requests.under_way(instance, asset, job):
-        return f"a run of {asset} is already under way"
-    return _pause(instance, job, wall)
-
-
-def _pause(instance: dg.DagsterInstance, job: str, wall: requests.Wall) -> str | None:
-    streak = requests.streak(instance, job)
-    if wall() >= streak.pause_until:
-        return None
-    until = datetime.fromtimestamp(streak.pause_until, UTC)
-    return f"the last {streak.failures} runs of {job} failed; asks again at {until:%H:%M:%S} UTC"
 
 
 def _short(key: str) -> str:

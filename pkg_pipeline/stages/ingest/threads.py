@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.ingest.threads import PostgresThreadMemory
 
 SOURCE = "langgraph"
+LOOKED_AT = 50
+"""Threads whose state one look reads; the next goes on."""
 MOST_TRIES = 3
 """Attempts at a thread that is written to concurrently."""
 
@@ -128,7 +130,7 @@ class PruneParts:
     threads: Threads
     memory: PostgresThreadMemory
     take_in: Callable[[str], None]
-    build: Callable[[], None]
+    build: Callable[[str], None]
     fold: Callable[[UUID, bool], str | None]
     make_chunks: Callable[[tuple[date, date]], str | None]
     rules: PruneRules
@@ -147,6 +149,22 @@ class PruneResult:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedThrough:
+    """``until``: the latest activity looked at; ``long``: ids of the threads that a run could prune."""
+
+    until: datetime | None = None
+    long: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"until": None if self.until is None else self.until.isoformat(), "long": list(self.long)}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> LookedThrough:
+        until = given["until"]
+        return cls(None if until is None else datetime.fromisoformat(until), tuple(given["long"]))
 
 
 class ThreadExport:
@@ -208,6 +226,22 @@ def prune(parts: PruneParts, thread_id: str, *, dry_run: bool = False) -> PruneR
     return replace(result, is_refused=True, reason="somebody writes to it all the time; try again later")
 
 
+def long_threads(parts: PruneParts, before: LookedThrough, *, most: int = LOOKED_AT) -> LookedThrough:
+    """Which threads a run could prune: of those found last time and those active since, at most ``most`` new ones and
+    oldest activity first. A refused one is looked at again when it is active again.
+    """
+    known = {one.thread_id: one.last_at for one in parts.threads.list()}
+    active = sorted((at, name) for name, at in known.items() if at is not None and _is_after(at, before.until))
+    ends_at = active[min(most, len(active)) - 1][0] if active else before.until
+    names = [name for at, name in active if at <= ends_at]  # those of one moment together
+    looked = [prune(parts, name, dry_run=True) for name in dict.fromkeys((*before.long, *names)) if name in known]
+    return LookedThrough(ends_at, tuple(one.thread for one in looked if one.would_remove and not one.is_refused))
+
+
+def _is_after(at: datetime, until: datetime | None) -> bool:
+    return until is None or at > until
+
+
 def _looked_at(state: ThreadState, rules: PruneRules) -> PruneResult:
     count = len(state.messages)
     result = PruneResult(state.thread_id, count)
@@ -237,7 +271,7 @@ def _save(parts: PruneParts, thread_id: str, oldest: Sequence[str]) -> str | Non
         parts.take_in(thread_id)
     except (ThreadUnreadable, ThreadUnknown) as error:
         return str(error)
-    parts.build()
+    parts.build(thread_id)
     reason = None
     for by_hand in (False, True):
         if not parts.memory.coverage(chat_id, oldest).missing:
