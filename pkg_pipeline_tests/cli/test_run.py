@@ -96,7 +96,7 @@ def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
         ("memory_chunks", "2024-02-03", "done", 5),
         ("entity_relationship_profiles", last_week(), "done", 1),
         ("archived_messages", "2024-02-01", "done", 0),  # every message of such a deal is important and stays
-        ("marts", None, "done", 15),
+        ("marts", None, "done", 16),
     ]
     assert (settings.inbox / "done" / "talk.jsonl").exists()
     with psycopg.connect(database_url) as connection:

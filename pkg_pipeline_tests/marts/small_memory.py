@@ -119,6 +119,7 @@ def fill(url: str) -> None:
         _items(writer)
         _ledger(writer)
         _profiles(writer)
+        _served(writer)
 
 
 def _people(writer: Writer) -> None:
@@ -198,6 +199,23 @@ def _ledger(writer: Writer) -> None:
     writer.call("2024-03-01 10:00Z", 0.10, task="profile", lane="backfill")
     writer.add("budgets", day="2024-02-27", lane="live", task="interaction_summary", calls=2, spent_usd=0.03)
     writer.add("budgets", day="2024-02-27", lane="live", task="profile", calls=1, spent_usd=0.01, reserved_usd=0.02)
+
+
+def _served(writer: Writer) -> None:
+    """Contexts on two local days, one longer than what it stands for, and windows, one with a cost."""
+    for number, (at, tokens, whole) in enumerate(
+        (("2024-02-27 10:00Z", 2000, 6000), ("2024-02-27 11:00Z", 3000, 15000), ("2024-02-27 23:30Z", 900, 700))
+    ):
+        writer.add(
+            "context_receipts", id=UUID(int=900 + number), entity_id=DANIEL, request="{}", tiers="{}", left_out="[]",
+            tokens=tokens, hypothetical_tokens=whole, served_at=at,
+        )  # fmt: skip
+    writer.add("conversation_sessions", id=DIRECT, policy="hysteresis", strategy="hybrid")
+    for number, (tokens, whole, cost) in enumerate(((1000, 10000, None), (2000, 30000, 0.02))):
+        writer.add(
+            "served_windows", id=UUID(int=960 + number), session_id=DIRECT, strategy="hybrid", prompt_tokens=tokens,
+            hypothetical_tokens=whole, budget="{}", tiers="{}", cost_usd=cost, served_at="2024-02-28 09:00Z",
+        )  # fmt: skip
 
 
 def _profiles(writer: Writer) -> None:

@@ -123,6 +123,22 @@ def test_cost_is_the_ledgers_by_local_day_with_the_budget_beside_it(rows: Any) -
     ]  # fmt: skip
 
 
+def test_savings_by_local_day_never_below_nothing(rows: Any) -> None:
+    assert rows("SELECT * FROM marts.savings_daily ORDER BY day, kind") == [
+        (date(2024, 2, 27), "context", 2, 5000, 21000, Decimal("0.7619"), None),
+        (
+            date(2024, 2, 28),
+            "context",
+            1,
+            900,
+            900,
+            Decimal("0"),
+            None,
+        ),  # half past midnight in Berlin; longer than all
+        (date(2024, 2, 28), "window", 2, 3000, 40000, Decimal("0.9250"), Decimal("0.02")),
+    ]
+
+
 def test_compression_and_relationships(rows: Any) -> None:
     assert rows(
         "SELECT day, language, method, summaries, source_tokens, summary_tokens, compression_ratio, key_points,"

@@ -138,4 +138,5 @@ SERVED_WINDOWS = table(
     index("served_windows_session", "session_id, served_at DESC"),
     index("served_windows_served", "served_at", include="prompt_tokens hypothetical_tokens"),
     index("served_windows_reported", "model, served_at DESC", where="reported_prompt_tokens IS NOT NULL"),
+    asset="session_summaries",
 )

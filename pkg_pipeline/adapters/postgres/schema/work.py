@@ -147,6 +147,7 @@ CONTEXT_RECEIPTS = table(
     col("served_at", MOMENT, "when", default="clock_timestamp()"),
     index("context_receipts_entity", "entity_id"),
     index("context_receipts_served", "served_at", include="tokens hypothetical_tokens"),
+    asset="messages",
 )
 
 DAY_STATISTICS = table(
