@@ -79,7 +79,11 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     if deps.monitoring is not None:
         ports = deps.monitoring
         metrics = Metrics(
-            ports.store, ports.params, clock=deps.clock, receipts_lost=ports.receipts_lost, disk=deps.disk
+            ports.store,
+            ports.params,
+            clock=deps.clock,
+            server=ports.server,
+            disk=deps.disk,
         )
         app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
         app.add_middleware(Latencies, histogram=metrics.latency)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Histogram
@@ -50,8 +51,16 @@ FIGURES = {
 _CALL = ("lane", "task", "model", "outcome")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCounts:
+    """What one process counts since it started."""
+
+    receipts_lost: Callable[[], int] | None = None
+    window_holes: Callable[[], int] | None = None
+
+
 class Metrics:
-    """``render`` gives the page; ``Latencies`` feeds ``latency``. ``receipts_lost`` counts since the start."""
+    """``render`` gives the page; ``Latencies`` feeds ``latency``."""
 
     def __init__(
         self,
@@ -59,7 +68,7 @@ class Metrics:
         params: MonitoringParams,
         *,
         clock: Clock,
-        receipts_lost: Callable[[], int] | None = None,
+        server: ServerCounts | None = None,
         disk: Callable[[], Space | None] = lambda: None,
     ) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
@@ -70,7 +79,8 @@ class Metrics:
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
         )
-        self.registry.register(_MemoryCollector(store, params, clock, receipts_lost))
+        self.registry.register(_MemoryCollector(store, params, clock))
+        self.registry.register(_ServerCollector(server or ServerCounts()))
         self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
@@ -108,14 +118,8 @@ class Latencies:
 
 
 class _MemoryCollector(Collector):
-    def __init__(
-        self,
-        store: PostgresMonitoringStore,
-        params: MonitoringParams,
-        clock: Clock,
-        receipts_lost: Callable[[], int] | None,
-    ) -> None:
-        self._store, self._params, self._clock, self._receipts_lost = store, params, clock, receipts_lost
+    def __init__(self, store: PostgresMonitoringStore, params: MonitoringParams, clock: Clock) -> None:
+        self._store, self._params, self._clock = store, params, clock
 
     def collect(self) -> Iterator[Metric]:
         found = statistics(self._store, self._params, now=self._clock.now())
@@ -123,9 +127,21 @@ class _MemoryCollector(Collector):
         yield from _queue(found, self._store.queue_counts())
         yield from _budgets(found)
         yield from _calls(found.ledger)
-        if self._receipts_lost is not None:
-            said = "Receipts of served contexts and windows that could not be kept."
-            yield CounterMetricFamily("pkg_context_receipts_lost", said, value=self._receipts_lost())
+
+
+class _ServerCollector(Collector):
+    def __init__(self, counts: ServerCounts) -> None:
+        lost = "Receipts of served contexts and windows that could not be kept."
+        holes = "Messages that windows left out and no summary stands for."
+        self._counted = (
+            ("pkg_context_receipts_lost", lost, counts.receipts_lost),
+            ("pkg_window_unsummarised_messages", holes, counts.window_holes),
+        )
+
+    def collect(self) -> Iterator[Metric]:
+        for name, said, count in self._counted:
+            if count is not None:
+                yield CounterMetricFamily(name, said, value=count())
 
 
 class _DiskCollector(Collector):

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
@@ -97,6 +97,31 @@ def price_of(settings: Settings) -> Callable[[str, int, int], float | None]:
     return priced
 
 
+class WindowHoles:
+    """Counts what windows of this process left out that no summary stands for (T2)."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self._lock = threading.Lock()
+
+    def before(self, sink: WindowSink) -> WindowSink:
+        return _Counting(self, sink)
+
+    def add(self, messages: int) -> None:
+        with self._lock:
+            self.messages += messages
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    holes: WindowHoles
+    sink: WindowSink
+
+    def put(self, receipt: ServedWindow) -> None:
+        self.holes.add(receipt.unsummarised)
+        self.sink.put(receipt)
+
+
 class WindowWork:
     """``memory.windows``: next prompts, reported usage, topics."""
 
@@ -105,12 +130,13 @@ class WindowWork:
         self._process, self._recall, self._ensure = process, recall, ensure
         self.records = PostgresServedWindows(process.connections, price=price_of(process.settings))
         self._background: BackgroundSink[ServedWindow] | None = None
+        self.holes = WindowHoles()
 
     @cached_property
     def parts(self) -> WindowParts:
         """Over the memory's connections; receipts are written at once unless ``serving`` was called."""
         process = self._process
-        served = self._background or self.records
+        served = self.holes.before(self._background or self.records)
         return window_parts(
             process.settings, process.connections, process.counter, recall=self._recall(), served=served
         )
@@ -119,7 +145,8 @@ class WindowWork:
         """For a server: read-only connections, receipts written after the answer. ``close`` ends it."""
         self._background = BackgroundSink(self.records, name="served-windows")
         process = self._process
-        self.parts = window_parts(process.settings, reads, process.counter, recall=recall, served=self._background)
+        served = self.holes.before(self._background)
+        self.parts = window_parts(process.settings, reads, process.counter, recall=recall, served=served)
         return self.parts
 
     def close(self) -> None:

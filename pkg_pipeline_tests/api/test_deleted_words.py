@@ -17,6 +17,7 @@ from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
 from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.items import ItemPorts
+from pkg_pipeline.api.metrics import ServerCounts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.wiring import Memory
@@ -85,7 +86,7 @@ def client_over(memory: Memory) -> TestClient:
         monitoring=MonitoringPorts(
             store=PostgresMonitoringStore(reads, zone=settings.zone),
             params=memory.monitoring.params,
-            receipts_lost=lambda: 0,
+            server=ServerCounts(receipts_lost=lambda: 0),
         ),
     )
     return TestClient(create_app(ports), base_url="http://127.0.0.1:8321")

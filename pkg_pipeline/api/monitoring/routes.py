@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import orjson
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from pkg_pipeline.api.metrics import Metrics
+from pkg_pipeline.api.metrics import Metrics, ServerCounts
 from pkg_pipeline.api.monitoring import models as models
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.stages.monitoring.queue_report import QueueState, queue, queue_page
@@ -26,11 +26,11 @@ FIRST_ROWS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPorts:
-    """Ports of these routes. ``receipts_lost`` counts since the server started."""
+    """Ports of these routes."""
 
     store: PostgresMonitoringStore
     params: MonitoringParams
-    receipts_lost: Callable[[], int] | None = None
+    server: ServerCounts | None = None
 
 
 def _json(body: Mapping[str, Any]) -> Response:

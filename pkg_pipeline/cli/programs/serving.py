@@ -22,6 +22,7 @@ from pkg_pipeline.api.app import CannotServe, check_address, create_app
 from pkg_pipeline.api.app import serve as serve_app
 from pkg_pipeline.api.facts import FactPorts
 from pkg_pipeline.api.items import ItemPorts
+from pkg_pipeline.api.metrics import ServerCounts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
@@ -87,7 +88,10 @@ def serve(
                         monitoring=MonitoringPorts(
                             store=PostgresMonitoringStore(reads, zone=settings.zone),
                             params=memory.monitoring.params,
-                            receipts_lost=lambda: (0 if receipts is None else receipts.lost) + memory.windows.lost,
+                            server=ServerCounts(
+                                receipts_lost=lambda: (0 if receipts is None else receipts.lost) + memory.windows.lost,
+                                window_holes=lambda: memory.windows.holes.messages,
+                            ),
                         ),
                     )
                 ),

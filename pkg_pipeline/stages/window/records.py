@@ -85,6 +85,7 @@ class ServedWindow:
     budget: Mapping[str, Any]
     tiers: Sequence[Mapping[str, Any]]
     left_out: Sequence[Mapping[str, Any]]
+    unsummarised: int = 0
 
 
 class WindowSink(Protocol):
@@ -146,6 +147,8 @@ class WindowResult:
     summaries: tuple[UUID, ...] = ()
     recalled: tuple[UUID, ...] = ()
     warnings: tuple[str, ...] = ()
+    unsummarised: int = 0
+    """Messages left out that no summary stands for (T2)."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -194,6 +197,7 @@ def served_of(answer: WindowResult, model: str | None) -> ServedWindow:
         budget=_budget_json(answer.window.budget),
         tiers=tiers,
         left_out=[_left_out_json(one) for one in answer.left_out],
+        unsummarised=answer.unsummarised,
     )
 
 

@@ -283,6 +283,7 @@ def _answer(
 ) -> WindowResult:
     summaries = rows.folds if rows.running else rows.folds[len(rows.folds) - made.summaries :]
     left_out = (*made.left_out, *_unread(rows, strategy))
+    lost = _hole(rows, left_out)
     return WindowResult(
         receipt_id=None if parts.served is None else uuid4(),
         session=rows.chat_key,
@@ -296,15 +297,20 @@ def _answer(
         topics=rows.topics[: made.topics],
         summaries=tuple(fold.id for fold in summaries) if made.has_summary else (),
         recalled=tuple(piece.id for piece in recalled[: made.recalled]),
-        warnings=(*warnings, *_hole(rows, left_out)),
+        unsummarised=lost,
+        warnings=(*warnings, *_said_hole(lost)),
     )
 
 
-def _hole(rows: WindowRows, left_out: Sequence[WindowLeftOut]) -> tuple[str, ...]:
-    """Says how many messages are missing that no summary stands for (T2)."""
+def _said_hole(lost: int) -> tuple[str, ...]:
+    return (f"messages left out that no summary stands for yet: {lost}",) if lost else ()
+
+
+def _hole(rows: WindowRows, left_out: Sequence[WindowLeftOut]) -> int:
+    """How many messages are missing that no summary stands for (T2)."""
     unfolded = {None, *(message.key for message in rows.messages if not message.is_folded)}
     lost = [one for one in left_out if one.kind == "message" and one.reason in LIMITS and one.id in unfolded]
-    return (f"messages left out that no summary stands for yet: {sum(one.count for one in lost)}",) if lost else ()
+    return sum(one.count for one in lost)
 
 
 def _unread(rows: WindowRows, strategy: Strategy) -> list[WindowLeftOut]:

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
+from pkg_pipeline.api.metrics import ServerCounts
 from pkg_pipeline.api.monitoring import models as models
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.security import parse_tokens
@@ -46,7 +47,12 @@ CALL = """INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane
 def watched(client_of: Callable[..., TestClient], pool: ConnectionPool) -> Callable[..., TestClient]:
     def make(**changes: Any) -> TestClient:
         store = PostgresMonitoringStore(pool, zone=ZoneInfo("UTC"))
-        return client_of(monitoring=MonitoringPorts(store=store, params=PARAMS, receipts_lost=lambda: 3), **changes)
+        return client_of(
+            monitoring=MonitoringPorts(
+                store=store, params=PARAMS, server=ServerCounts(receipts_lost=lambda: 3, window_holes=lambda: 80)
+            ),
+            **changes,
+        )
 
     return make
 
@@ -168,6 +174,7 @@ def test_prometheus_reads_the_page(watched, busy: MemoryBuilder) -> None:
     assert value("llm_tokens_total", *sort, "answered", "input") == 200
     assert value("llm_cost_usd_total", *sort, "timeout") == 0.25
     assert value("context_receipts_lost_total") == 3
+    assert value("window_unsummarised_messages_total") == 80
     assert value("api_request_seconds_count", "/v1/summarization/stats", "GET", "200") == 1
     assert value("api_request_seconds_count", "unmatched", "any", "404") == 1
 

@@ -199,7 +199,7 @@ def test_more_unfolded_messages_than_are_read_are_named(rig: WindowRig, monkeypa
     found = rig.window(settings=replace(SETTINGS, max_messages_per_thread=100), strategy="rolling")
     assert shown(found) == [str(one) for one in range(10, 120)]
     assert [(one.id, one.reason, one.count) for one in found.left_out] == [(None, "raw_history_limit", 10)]
-    assert found.warnings == ("messages left out that no summary stands for yet: 10",)
+    assert (found.warnings, found.unsummarised) == (("messages left out that no summary stands for yet: 10",), 10)
 
 
 def test_a_sliding_session_shows_at_most_its_context(rig: WindowRig) -> None:
