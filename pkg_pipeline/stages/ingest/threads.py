@@ -233,7 +233,7 @@ def long_threads(parts: PruneParts, before: LookedThrough, *, most: int = LOOKED
     known = {one.thread_id: one.last_at for one in parts.threads.list()}
     active = sorted((at, name) for name, at in known.items() if at is not None and _is_after(at, before.until))
     ends_at = active[min(most, len(active)) - 1][0] if active else before.until
-    names = [name for at, name in active if at <= ends_at]  # those of one moment together
+    names = [name for at, name in active if not _is_after(at, ends_at)]  # those of one moment together
     looked = [prune(parts, name, dry_run=True) for name in dict.fromkeys((*before.long, *names)) if name in known]
     return LookedThrough(ends_at, tuple(one.thread for one in looked if one.would_remove and not one.is_refused))
 
