@@ -70,6 +70,8 @@ WRITERS: dict[str, set[str]] = {
     },
     "partition_states": {"partitions"},
     "unreported_work": {"work"},
+    "served_lines": {"erasing", "echoes"},
+    "message_echoes": {"echoes"},
     "context_receipts": {"forgetting", "erasing", "receipts"},
     "entity_relationship_profiles": {"forgetting", "erasing", "profiles"},
     "profile_attempts": {"forgetting", "erasing", "profiles"},

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message import attachments
 from pkg_pipeline.memory.message.blocks import WrongPart, checked_parts, prompt_text
+from pkg_pipeline.memory.message.echoes import own_words
 from pkg_pipeline.memory.message.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.memory.text.cleaning import clean_json, clean_name, clean_text, text_refusal
-from pkg_pipeline.stages.ingest.records import MessageRow
+from pkg_pipeline.stages.ingest.records import MessageRow, Own
 from pkg_pipeline.stages.ports import TokenCounter
 
 LONGEST_ID = 500
@@ -66,10 +68,11 @@ Taken = tuple[ParsedMessage, str, UUID, UUID | None]
 """(message, cleaned text, chat id, sender id) of an accepted message."""
 
 
-def rows_of(taken: Sequence[Taken], counter: TokenCounter) -> list[MessageRow]:
-    """The rows of messages, in their order, with importance scores of the texts and token counts of all parts."""
-    texts = [entry[1] for entry in taken]
-    scores = score_many(texts)
+def rows_of(taken: Sequence[Taken], counter: TokenCounter, own: Sequence[Own] = ()) -> list[MessageRow]:
+    """The rows of messages, in their order, with importance scores of their ``own`` words and token counts of all
+    parts.
+    """
+    scores = score_many([own_words(entry[1], parts) for entry, parts in zip_longest(taken, own)])
     tokens = counter.count_many([_counted(text, message.parts) for message, text, _, _ in taken])
     codes: list[int] = scores.reasons.tolist()
     return [

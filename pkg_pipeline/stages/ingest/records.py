@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol
@@ -22,6 +22,9 @@ from pkg_pipeline.memory.records import (
     ParsedMessage,
     Rejected,
 )
+
+Own = tuple[int, ...] | None
+"""Where the words of a message's own begin and end, in characters; None: it repeats nothing that was served (B14)."""
 
 
 class ExportSource(Protocol):
@@ -102,12 +105,15 @@ class MessageRow(NamedTuple):
 
 @dataclass(slots=True)
 class IngestBatch:
-    """The rows of one transaction; of chats, entities and members only those that are new or changed in this import."""
+    """The rows of one transaction; of chats, entities and members only those that are new or changed in this import.
+    ``own``: of each message.
+    """
 
     chats: list[ChatRow] = field(default_factory=list[ChatRow])
     entities: list[EntityRow] = field(default_factory=list[EntityRow])
     members: list[tuple[UUID, UUID]] = field(default_factory=list[tuple[UUID, UUID]])
     messages: list[MessageRow] = field(default_factory=list[MessageRow])
+    own: Sequence[Own] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pkg_pipeline.memory.text.cleaning import (
     clean_text_counted,
     unexpected_error,
 )
+from pkg_pipeline.stages.ingest.echoes import own_of
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
 from pkg_pipeline.stages.ingest.parsed_rows import FORGOTTEN, Taken, key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ingest.records import (
@@ -288,7 +289,8 @@ class _Intake:
         while waiting:
             taken = waiting.pop()
             try:
-                self.batch.messages = rows_of(taken, self.counter)
+                self.batch.own = own_of([text for _, text, _, _ in taken], self.store.served)
+                self.batch.messages = rows_of(taken, self.counter, self.batch.own)
                 self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
             except (Unstorable, *UNEXPECTED_ERRORS) as error:
                 if len(taken) <= 1:

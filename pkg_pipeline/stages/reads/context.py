@@ -203,7 +203,7 @@ def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) 
 
 
 def receipt_of(answer: EntityContext, request: ContextRequest, settings: ContextSettings, counter_name: str) -> Receipt:
-    """The receipt, without text (B11): enough to make the block again, and to see that it is the same."""
+    """The receipt (B11): enough to make the block again, and to see that it is the same."""
     assert answer.receipt_id is not None
     return Receipt(
         id=answer.receipt_id,
@@ -228,6 +228,7 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
         left_out=[_left_out_json(entry) for entry in answer.block.left_out],
         tokens=answer.block.tokens,
         hypothetical_tokens=answer.hypothetical_tokens,
+        text=answer.block.text,
     )
 
 

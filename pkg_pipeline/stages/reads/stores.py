@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from uuid import UUID
@@ -157,7 +157,7 @@ Position = tuple[datetime, UUID]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was served: ids and tokens, no text (B11)."""
+    """What was served: ids and tokens (B11). ``text`` is not stored, only fingerprints of its lines (B14)."""
 
     id: UUID
     entity_id: UUID
@@ -166,6 +166,7 @@ class Receipt:
     left_out: Sequence[Mapping[str, Any]]
     tokens: int
     hypothetical_tokens: int
+    text: str = field(default="", repr=False)
 
 
 class ReceiptSink(Protocol):

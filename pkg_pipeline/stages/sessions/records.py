@@ -13,7 +13,7 @@ from pkg_pipeline.memory.records import ChatKind, Rejected
 from pkg_pipeline.memory.session.records import Policy, SessionMessage, SessionState, Strategy
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.ingest.records import EntityRow, IngestCounts, MessageRow
+from pkg_pipeline.stages.ingest.records import EntityRow, IngestCounts, MessageRow, Own
 
 MessageTimes = Mapping[str, tuple[datetime, bool]]
 """External id → (sent_at, whether its time zone was assumed)."""
@@ -74,11 +74,12 @@ class AppendBatch:
     """Messages of one chat in order of arrival. ``newcomers`` None: chat, session and senders are stored.
 
     ``last`` is this process's last append: if nobody else wrote since, it saves a query. ``untimed`` are ids of
-    messages without a time; stored ones keep theirs.
+    messages without a time; stored ones keep theirs. ``own``: of each row.
     """
 
     chat: SessionChat
     rows: Sequence[MessageRow]
+    own: Sequence[Own]
     now: datetime
     newcomers: Newcomers | None = None
     last: Appended | None = None

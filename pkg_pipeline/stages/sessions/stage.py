@@ -15,6 +15,7 @@ from pkg_pipeline.memory.records import Rejected, Usage
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
 from pkg_pipeline.memory.session.triggers import asks_for_summary
 from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.stages.ingest.echoes import own_of
 from pkg_pipeline.stages.ingest.parsed_rows import FORGOTTEN, Taken, key_refusal, rows_of, shown
 from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, number_position, page_of
@@ -164,7 +165,8 @@ class Sessions:
                 entities=[entity_of(known.chat.source, person) for person in strangers],
                 names={person.id: (person.name_at, person.name) for person in strangers if person.name},
             )
-        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last, untimed)
+        own = own_of([text for _, text, _, _ in taken], self._appending.served)
+        batch = AppendBatch(known.chat, rows_of(taken, self._counter, own), own, now, newcomers, known.last, untimed)
         done = self._appending.append(batch)
         known.last = None if known.is_thinned else done
         if done is not None and newcomers is not None:

@@ -64,6 +64,10 @@ DELETE FROM profile_attempts WHERE entity_id = ANY(%(people)s)
 -- Receipts of contexts that can no longer be rebuilt.
 DELETE FROM context_receipts WHERE entity_id = ANY(%(people)s)
 
+-- name: delete_served
+-- Fingerprints of all that was served: whose lines they are of nobody can tell.
+DELETE FROM served_lines
+
 -- name: delete_session
 -- With folds, topics and served windows.
 DELETE FROM conversation_sessions WHERE id = %(chat)s

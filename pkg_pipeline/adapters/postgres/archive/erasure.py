@@ -26,6 +26,7 @@ _MADE = (
     "delete_profiles",
     "delete_profile_attempts",
     "delete_receipts",
+    "delete_served",
     "delete_session",
     "delete_archived",
     "delete_holds",

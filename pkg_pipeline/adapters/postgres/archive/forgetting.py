@@ -41,6 +41,7 @@ _MADE = (
     "delete_profiles",
     "delete_profile_attempts",
     "delete_receipts",
+    "delete_served",
     "delete_holds",
     "mark_people",
 )
@@ -250,6 +251,7 @@ class PostgresForgetting:
         with transaction(self._connections) as connection:
             ERASING.run(connection, "lock_items")
             ERASING.run(connection, "lock_selves")
+            ERASING.run(connection, "delete_served")
             for step in _PERSON:
                 SQL.run(connection, step, person=person_id)
 

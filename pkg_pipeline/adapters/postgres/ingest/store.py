@@ -15,6 +15,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import compare
+from pkg_pipeline.adapters.postgres.ingest.echoes import mark, served_in
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
@@ -75,6 +76,10 @@ class PostgresIngestStore:
         """What may not come in again."""
         return forgotten_in(self._connections)
 
+    def served(self, prints: Iterable[int]) -> frozenset[int]:
+        """Those of these fingerprints that were served (B14)."""
+        return served_in(self._connections, prints)
+
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
         """Record an import, and close imports whose process is gone."""
         with transaction(self._connections) as connection:
@@ -131,9 +136,11 @@ class PostgresIngestStore:
             if not batch.messages:
                 return IngestCounts()
             now = exported_at if self._now is None else self._now()
-            return write_messages(
+            counts, _ = write_messages(
                 connection, batch.messages, exported_at=exported_at, counters=self._counters, now=now
-            )[0]
+            )
+            mark(connection, batch.messages, batch.own)
+            return counts
 
     def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
         """Save what a file shows of its chats and find deletions by all their exports. ``verdict`` "kept" concerns what

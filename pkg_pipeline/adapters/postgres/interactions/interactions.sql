@@ -73,9 +73,10 @@ FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz
 CROSS JOIN LATERAL (
     SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL AS is_deleted, m.content_hash,
            m.token_count, m.importance_score >= 0.5 AS is_important,
-           CASE WHEN g.is_group THEN m.content ELSE left(m.content, 400) END AS content,
+           CASE WHEN g.is_group THEN own_words(m.content, e.own) ELSE left(own_words(m.content, e.own), 400) END AS content,
            r.sender_entity_id AS answers, r.sent_at AS answered_at
     FROM message_texts m
+    LEFT JOIN message_echoes e ON e.message_id = m.id AND e.content_hash = m.content_hash
     LEFT JOIN live_messages r ON g.is_group AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
     WHERE m.chat_id = g.chat_id AND m.sent_at BETWEEN g.from_at AND g.to_at AND m.kind = 'message'
     ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"

@@ -222,12 +222,13 @@ further AS (
 -- P9: the text as of then: the newest revision not newer than as_of
 texts AS (
     SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
-           left(coalesce(past.content, m.content), %(text_chars)s) AS text,
-           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut,
+           left(coalesce(past.content, own_words(m.content, o.own)), %(text_chars)s) AS text,
+           length(coalesce(past.content, own_words(m.content, o.own))) > %(text_chars)s AS is_cut,
            m.is_archived AND past.content IS NULL AS is_archived
     FROM (SELECT id FROM hot UNION SELECT id FROM excerpts UNION SELECT id FROM whole) AS wanted
     JOIN messages m ON m.id = wanted.id
     LEFT JOIN entities s ON s.id = m.sender_entity_id
+    LEFT JOIN message_echoes o ON o.message_id = m.id AND o.content_hash = m.content_hash
     LEFT JOIN LATERAL (
         SELECT r.content FROM message_revisions r
         WHERE m.edited_at > %(as_of)s AND r.message_id = m.id AND r.edited_at <= %(as_of)s AND NOT r.is_deleted
@@ -400,4 +401,4 @@ SELECT json_build_object(
 
 -- name: archived_texts
 -- only for messages with archived text: an old as_of, or a partly restored interaction
-SELECT id, left(content, %(text_chars)s) AS text, length(content) > %(text_chars)s AS is_cut FROM message_texts WHERE id = ANY(%(ids)s)
+SELECT id, left(content, %(text_chars)s) AS text, length(content) > %(text_chars)s AS is_cut FROM live_texts WHERE id = ANY(%(ids)s)

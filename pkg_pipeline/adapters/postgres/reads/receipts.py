@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.background_sink import QUEUE_RECORDS, BackgroundSink
+from pkg_pipeline.adapters.postgres.ingest.echoes import keep
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.stages.reads.receipts import KeptReceipt
@@ -45,6 +46,8 @@ class PostgresReceiptSink:
         try:
             with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
                 cursor.executemany(query("receipts", "insert_receipt"), [_row(receipt) for receipt in receipts])
+                for receipt in receipts:
+                    keep(connection, receipt.text)
         except (psycopg.Error, PoolTimeout) as error:
             self.lost += len(receipts)
             log.warning("%d context receipts could not be kept: %s", len(receipts), type(error).__name__)

@@ -154,7 +154,7 @@ FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id
 LEFT JOIN entities p ON p.id = c.sender_entity_id
-LEFT JOIN message_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
+LEFT JOIN live_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
 LEFT JOIN LATERAL (
     SELECT r.content FROM message_revisions r
     WHERE m.edited_at > %(as_of)s::timestamptz AND r.message_id = m.id AND r.edited_at <= %(as_of)s::timestamptz AND NOT r.is_deleted

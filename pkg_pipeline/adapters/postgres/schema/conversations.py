@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid
+from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, check, col, index, table, to, view
@@ -202,6 +202,15 @@ MESSAGE_REVISIONS = table(
     col("is_deleted", Boolean, "whether this version says that the message is gone"),
     col("content", Text, "its words"),
     key="message_id content_hash is_deleted edited_at",
+)
+
+MESSAGE_ECHOES = table(
+    "message_echoes",
+    "A message that repeats lines of a served block.",
+    col("message_id", BigInteger, "the message", to("messages", "CASCADE")),
+    col("content_hash", Text, "of the text that does: an edited message is another text"),
+    col("own", ARRAY(Integer), "where the words of its own begin and end, in characters"),
+    key="message_id",
 )
 
 MESSAGE_ENTITIES = table(

@@ -150,6 +150,15 @@ CONTEXT_RECEIPTS = table(
     asset="messages",
 )
 
+SERVED_LINES = table(
+    "served_lines",
+    "Fingerprint of a line, or of its beginning, that was served not long ago; no words.",
+    col("print", BigInteger, "hash of its words, odd for a whole line"),
+    col("no", BigInteger, "the order in which they were served first: the oldest go", Identity(always=True)),
+    index("served_lines_no", "no"),
+    key="print",
+)
+
 DAY_STATISTICS = table(
     "day_statistics",
     "The figures of one day, as they were counted last.",

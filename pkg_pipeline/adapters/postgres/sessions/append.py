@@ -16,6 +16,7 @@ import orjson
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.ingest.echoes import mark, marks, served_in
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_near
 from pkg_pipeline.adapters.postgres.ingest.store import (
     insert_entities,
@@ -32,7 +33,7 @@ from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.records import IngestCounts, MessageRow
 from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers, SessionChat
 
-SQL = Statements("appending")
+SQL, ECHOES = Statements("appending"), Statements("echoes")
 
 
 class _Outdated(Exception):
@@ -53,6 +54,10 @@ class PostgresAppendStore:
         """What of a chat, and of people who write there, may not come in again."""
         return forgotten_near(self._connections, chat.source, chat.external_id, people)
 
+    def served(self, prints: Iterable[int]) -> frozenset[int]:
+        """Those of these fingerprints that were served (B14)."""
+        return served_in(self._connections, prints)
+
     def append(self, batch: AppendBatch) -> Appended | None:
         """Save messages and counters in one transaction, which may be repeated.
 
@@ -66,7 +71,9 @@ class PostgresAppendStore:
             with transaction(self._connections) as connection:
                 if batch.newcomers is not None:
                     _let_in(connection, batch.newcomers, self._counters)
-                return self._append(connection, batch)
+                done = self._append(connection, batch)
+                mark(connection, batch.rows, batch.own)
+                return done
         except _Outdated:
             return None
 
@@ -76,9 +83,12 @@ class PostgresAppendStore:
             return None
         state = advanced(last.state, batch.rows)
         given = {**self._given(batch, state), "version": last.version}
+        echoes = marks(batch.rows, batch.own)
         with self._connections.connection() as connection, connection.pipeline():
             SQL.execute(connection, "lock_session", {"chat": batch.chat.id})
             cursor = SQL.execute(connection, "append", given)
+            if echoes is not None:
+                ECHOES.execute(connection, "mark", echoes)
         done = cursor.fetchone()
         return None if done is None else _appended(state, done)
 

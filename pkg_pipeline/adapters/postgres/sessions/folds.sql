@@ -9,16 +9,17 @@ FROM session_states t JOIN conversation_sessions s ON s.id = t.id JOIN chats c O
 
 -- name: page
 -- Comparing pairs makes the planner use the index of the chat's order; with an equality it may scan all messages by id.
-SELECT m.id, m.external_id, m.sent_at, m.content AS text, m.role, m.kind, m.parts, m.sender_entity_id,
+SELECT m.id, m.external_id, m.sent_at, own_words(m.content, r.own) AS text, m.role, m.kind, m.parts, m.sender_entity_id,
        coalesce(e.name, '') AS sender_name, coalesce(e.is_self, false) AS is_self, m.is_outgoing, m.content_hash,
        m.token_count, m.importance_score, m.importance_reason
 FROM message_texts m LEFT JOIN entities e ON e.id = m.sender_entity_id
+LEFT JOIN message_echoes r ON r.message_id = m.id AND r.content_hash = m.content_hash
 WHERE (m.chat_id, m.id) > (%(session)s::uuid, %(after)s::bigint) AND (m.chat_id, m.id) <= (%(session)s::uuid, %(to)s::bigint)
   AND m.deleted_at IS NULL
 ORDER BY m.chat_id, m.id LIMIT %(limit)s
 
 -- name: tail
-SELECT m.id, m.external_id, m.sent_at, m.content AS text, m.role, m.kind, m.parts, m.sender_entity_id,
+SELECT m.id, m.external_id, m.sent_at, own_words(m.content, r.own) AS text, m.role, m.kind, m.parts, m.sender_entity_id,
        coalesce(e.name, '') AS sender_name, coalesce(e.is_self, false) AS is_self, m.is_outgoing, m.content_hash,
        m.token_count, m.importance_score, m.importance_reason
 FROM (
@@ -27,6 +28,7 @@ FROM (
       AND deleted_at IS NULL
     ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) l JOIN message_texts m ON m.id = l.id LEFT JOIN entities e ON e.id = m.sender_entity_id
+LEFT JOIN message_echoes r ON r.message_id = m.id AND r.content_hash = m.content_hash
 ORDER BY m.id
 
 -- name: earlier

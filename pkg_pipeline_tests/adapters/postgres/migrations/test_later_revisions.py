@@ -75,3 +75,15 @@ def test_revision_0023_goes_down_to_where_facts_stand_as_they_were_read(database
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute("SELECT value, decided_by FROM entity_facts").fetchall() == [("chef", "memory")]
+
+
+def test_revision_0025_goes_down_to_where_a_message_is_all_its_own_words(database_url: str) -> None:
+    there = "SELECT to_regclass('served_lines') IS NULL, to_regproc('own_words') IS NULL"
+    migrate.downgrade(database_url, "0023")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (True, True)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (False, False)
+        said = connection.execute("SELECT own_words('ab cd ef', '{0,2,6,8}'), own_words('ab', '{}')").fetchone()
+    assert said == ("ab\nef", "")
