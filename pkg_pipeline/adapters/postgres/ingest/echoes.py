@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import psycopg
@@ -13,7 +13,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.message.echoes import fingerprints
-from pkg_pipeline.stages.ingest.records import MessageRow, Own
+
+if TYPE_CHECKING:  # the records of an import load arrays, which a read needs not
+    from pkg_pipeline.stages.ingest.records import MessageRow, Own
 
 log = logging.getLogger(__name__)
 SQL = Statements("echoes")
