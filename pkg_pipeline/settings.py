@@ -37,10 +37,12 @@ class Settings(SessionSettings):
     partitions_start: date | None = None
 
     # language model
-    llm: Literal["auto", "anthropic", "offline"] = "auto"
+    llm: Literal["auto", "anthropic", "openai", "offline"] = "auto"
     llm_model: str = "claude-haiku-5-5"
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
     llm_window_tokens: int = Field(
         default=MODEL_WINDOW_TOKENS, ge=16_000, description="largest prompt of the model with its answer"
     )
@@ -221,6 +223,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "PKG_PARTITIONS_START": "partitions_start",
     "ANTHROPIC_API_KEY": "anthropic_api_key",
     "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "OPENAI_API_KEY": "openai_api_key",
+    "OPENAI_BASE_URL": "openai_base_url",
     "PKG_LLM": "llm",
     "PKG_LLM_MODEL": "llm_model",
     "PKG_EMBEDDER": "embedder",

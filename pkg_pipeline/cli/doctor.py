@@ -7,7 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from pydantic import SecretStr
@@ -21,11 +21,11 @@ from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show, table
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
-from pkg_pipeline.wiring.models import price_table, provider_of
+from pkg_pipeline.wiring.models import is_own_server, price_table, provider_of
 from pkg_pipeline.wiring.process import space
 
 _LOGIN = re.compile(r"//[^/\s]*@")
-PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")
+PACKAGES = ("dagster", "psycopg", "anthropic", "openai", "tiktoken")
 
 
 @dataclass(slots=True)
@@ -37,7 +37,12 @@ class Findings:
     remarks: list[str] = field(default_factory=list[str])
 
 
-def doctor(json: JsonFlag = False) -> None:
+Probe = Annotated[
+    bool, typer.Option("--probe", help="Ask a model server of your own with a long prompt, too; may take a minute.")
+]
+
+
+def doctor(probe: Probe = False, json: JsonFlag = False) -> None:
     """Tell what is in force and what is wrong. Exit code 1 if something is."""
     findings = Findings()
     findings.facts["version"] = version("pkg-pipeline")
@@ -53,6 +58,8 @@ def doctor(json: JsonFlag = False) -> None:
         values = {name: _value(settings, name, origins[name]) for name in origins}
         for look in (_look_at_clock, _look_at_home, _look_at_database, _look_at_models):
             look(settings, findings)
+        if is_own_server(settings) and not findings.problems:
+            _ask_own_server(settings, findings, is_long=probe)
     answer = {**findings.facts, "settings": values, "problems": findings.problems, "remarks": findings.remarks}
     show(answer, as_json=json, human=lambda screen: _print(screen, answer))
     if findings.problems:
@@ -171,6 +178,19 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
         }
     except LlmMisconfigured as error:
         findings.problems.append(str(error))
+
+
+def _ask_own_server(settings: Settings, findings: Findings, *, is_long: bool) -> None:
+    """What costs nothing is asked: whether it answers, in the JSON asked for, and reads a long prompt whole."""
+    from pkg_pipeline.adapters.text.tokens import TiktokenCounter
+    from pkg_pipeline.wiring.probing import probe
+
+    found = probe(settings, TiktokenCounter(), is_long=is_long)
+    findings.facts["llm"]["probe"] = found.to_json()
+    if found.problem is not None:
+        findings.problems.append(f"the model server cannot be used: {found.problem}")
+    elif not is_long:
+        findings.remarks.append("whether the model server reads long prompts whole is tried by doctor --probe")
 
 
 def _print(screen: Console, answer: dict[str, Any]) -> None:

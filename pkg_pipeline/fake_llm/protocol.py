@@ -116,7 +116,16 @@ def _check_schema(schema: Any) -> None:
 
 def schema_of(body: Mapping[str, Any]) -> Record | None:
     form = (body.get("output_config") or {}).get("format") or {}
-    return form.get("schema") if form.get("type") == "json_schema" else None
+    return form.get("schema") if form.get("type") == "json_schema" else _schema_in(_content_text(body.get("system")))
+
+
+def _schema_in(system: str) -> Record | None:
+    """The schema that a prompt ends with, as a model would heed it."""
+    try:
+        found = json.loads(system.rpartition("\n")[2])
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def text_of(body: Mapping[str, Any]) -> str:

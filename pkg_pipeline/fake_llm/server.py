@@ -14,6 +14,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from pkg_pipeline.fake_llm.batches import BATCH_PATH, Batches
+from pkg_pipeline.fake_llm.chat import CHAT_PATH, chat_answer
 from pkg_pipeline.fake_llm.embeddings import (
     DIMENSIONS,
     EMBEDDINGS_PATH,
@@ -39,6 +40,7 @@ from pkg_pipeline.fake_llm.protocol import (
 HOST = "127.0.0.1"
 LOOPBACK_NAMES = (HOST, "localhost")
 MESSAGES_PATH = "/v1/messages"
+OPENAI_PATHS = (EMBEDDINGS_PATH, CHAT_PATH)
 COUNT_PATH = "/v1/messages/count_tokens"
 MODELS_PATH = "/v1/models"
 HTML_PAGE = b"<html><body><h1>Welcome to the gateway</h1></body></html>"
@@ -48,7 +50,8 @@ class FakeAnthropic:
     """A server that speaks the Anthropic protocol. Context manager.
 
     ``api_key`` None accepts any. ``polls``: per batch before it has ended. ``embeddings``: models of the OpenAI
-    embeddings route with their dimensions.
+    embeddings route with their dimensions. ``takes_schema`` False refuses a JSON schema as a parameter;
+    of a chat's prompt only the last ``reads_tokens`` are read.
     """
 
     def __init__(
@@ -59,10 +62,13 @@ class FakeAnthropic:
         api_key: str | None = None,
         polls: int = 1,
         embeddings: Mapping[str, int] = DIMENSIONS,
+        takes_schema: bool = True,
+        reads_tokens: int | None = None,
     ) -> None:
         self.script = Script(rules)
         self.api_key = api_key
         self.embeddings = dict(embeddings)
+        self.takes_schema, self.reads_tokens = takes_schema, reads_tokens
         self.batches = Batches(self.script, polls=polls)
         self.stopping = threading.Event()
         self._journal: list[Record] = []
@@ -200,8 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
         return host not in LOOPBACK_NAMES or "origin" in self.headers or site != "none"
 
     def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
+        fake = self.server.fake
         headers = {name.lower(): value for name, value in self.headers.items()}
-        check = check_bearer if path == EMBEDDINGS_PATH else check_headers
+        check = check_bearer if path in OPENAI_PATHS else check_headers
         check(headers, api_key=self.server.fake.api_key)
         if fault.status is not None and fault.batch_result is None:
             return fault.status, self._error(path, fault.status, fault.message or "scripted failure", fault)
@@ -211,9 +218,13 @@ class _Handler(BaseHTTPRequestHandler):
             return 200, fault.body
         if path == EMBEDDINGS_PATH and method == "POST":
             return 200, embedding_answer(body, fault, models=self.server.fake.embeddings)
+        if path == CHAT_PATH and method == "POST":
+            return 200, chat_answer(body, fault, takes_schema=fake.takes_schema, reads_tokens=fake.reads_tokens)
         if path.startswith(BATCH_PATH):
             return 200, self._batch(method, path, body)
         if path == MESSAGES_PATH and method == "POST":
+            if not self.server.fake.takes_schema and "output_config" in (body or {}):
+                raise Refused(400, "output_config: Extra inputs are not permitted")
             check_request(body)
             return 200, message(body, fault)
         if path == COUNT_PATH and method == "POST":
@@ -224,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
         raise Refused(404, "no such path")
 
     def _error(self, path: str, status: int, words: str, fault: Fault) -> Record:
-        if path == EMBEDDINGS_PATH:
+        if path in OPENAI_PATHS:
             return embedding_error(status, words, code=fault.error_code)
         return error_body(
             status, words, request_id=self._request_id, error_type=fault.error_type, code=fault.error_code
@@ -279,7 +290,8 @@ class _Handler(BaseHTTPRequestHandler):
         kind = "text/html" if is_page else "application/x-jsonl" if is_lines else "application/json"
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(payload)))
-        self.send_header("request-id", getattr(self, "_request_id", "req_control"))
+        for name in ("request-id", "x-request-id"):
+            self.send_header(name, getattr(self, "_request_id", "req_control"))
         for name, value in fault.headers.items():
             self.send_header(name, value)
         self.end_headers()

@@ -26,6 +26,7 @@ STAYS = frozenset(
         "llm",
         "embedder",
         "anthropic_base_url",
+        "openai_base_url",
         "embedding_base_url",
         "api_base_url",
     ]

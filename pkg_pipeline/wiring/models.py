@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from psycopg_pool import ConnectionPool
+from pydantic import SecretStr
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
 from pkg_pipeline.adapters.llm.prices import PRICES, PriceRow, with_own_price
@@ -16,6 +18,9 @@ from pkg_pipeline.offline import MODEL as OFFLINE_LLM
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.llm.stores import Caps, Period
 from pkg_pipeline.stages.ports import Embedder, Lane, Llm, LlmAttempt, TokenCounter
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.llm.remote import RemoteOptions
 
 OnAttempt = Callable[[LlmAttempt], None]
 
@@ -31,7 +36,8 @@ class Patience:
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One kind of language model. ``model`` is its exact name, ``is_configured`` whether ``auto`` takes it, ``missing``
-    what the settings lack, ``endpoint`` where texts are sent (None: nowhere). ``build`` may raise ``LlmMisconfigured``.
+    what the settings lack, ``endpoint`` where texts are sent (None: nowhere), ``own_url`` the address of a server of
+    one's own, which needs no key. ``build`` may raise ``LlmMisconfigured``.
     """
 
     name: str
@@ -41,29 +47,60 @@ class Provider:
     is_configured: Callable[[Settings], bool] = lambda _: False
     missing: Callable[[Settings], str | None] = lambda _: None
     endpoint: Callable[[Settings], str | None] = lambda _: None
+    own_url: Callable[[Settings], str | None] = lambda _: None
 
 
 def price_table(settings: Settings) -> tuple[PriceRow, ...]:
-    """The known prices, with that of the settings for their model (P14)."""
-    if settings.llm_price is None:
-        return PRICES
-    return with_own_price(settings.llm_model, *map(float, settings.llm_price.split("/")))
+    """The known prices, with that of the settings for their model (P14); a model of one's own server without one is
+    free.
+    """
+    if settings.llm_price is not None:
+        return with_own_price(settings.llm_model, *map(float, settings.llm_price.split("/")))
+    return with_own_price(settings.llm_model, 0.0, 0.0) if is_own_server(settings) else PRICES
+
+
+def is_own_server(settings: Settings) -> bool:
+    """Whether the model runs on a server without a key."""
+    provider = provider_of(settings)
+    return provider.own_url(settings) is not None
+
+
+def _remote_options(
+    settings: Settings, on_attempt: OnAttempt, patience: Patience, *, default_tries: int
+) -> RemoteOptions:
+    return {
+        "on_attempt": on_attempt,
+        "max_tries": patience.max_tries or default_tries,
+        "window_tokens": settings.llm_window_tokens,
+        "prices": price_table(settings),
+    }
 
 
 def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
-    from pkg_pipeline.adapters.llm.anthropic_llm import MAX_TRIES, AnthropicLlm
+    from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
+    from pkg_pipeline.adapters.llm.remote import MAX_TRIES
 
-    assert settings.anthropic_api_key is not None, "``missing`` was asked before"
     return AnthropicLlm(
         api_key=settings.anthropic_api_key,
         base_url=settings.anthropic_base_url,
         model=settings.llm_model,
         counter=counter,
-        on_attempt=on_attempt,
         timeout_seconds=patience.timeout_seconds,
-        max_tries=patience.max_tries or MAX_TRIES,
-        window_tokens=settings.llm_window_tokens,
-        prices=price_table(settings),
+        **_remote_options(settings, on_attempt, patience, default_tries=MAX_TRIES),
+    )
+
+
+def _openai_chat(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
+    from pkg_pipeline.adapters.llm.openai_llm import OpenAiLlm
+    from pkg_pipeline.adapters.llm.remote import MAX_TRIES
+
+    return OpenAiLlm(
+        api_key=settings.openai_api_key,
+        base_url=settings.openai_base_url,
+        model=settings.llm_model,
+        counter=counter,
+        timeout_seconds=patience.timeout_seconds,
+        **_remote_options(settings, on_attempt, patience, default_tries=MAX_TRIES),
     )
 
 
@@ -74,6 +111,18 @@ def _offline(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, p
     return OfflineLlm(counter, embedder_named(OFFLINE_MODEL, settings).embed)
 
 
+def _missing_key(key: SecretStr | None, base_url: str | None, name: str) -> str | None:
+    if base_url is not None and not _is_web_address(base_url):
+        return f"a web address in {name}_BASE_URL, such as http://127.0.0.1:8080/v1"
+    return None if key or base_url else f"{name}_API_KEY, or {name}_BASE_URL for a server without keys"
+
+
+def _missing_openai(settings: Settings) -> str | None:
+    if (missing := _missing_key(settings.openai_api_key, settings.openai_base_url, "OPENAI")) is not None:
+        return missing
+    return "PKG_LLM_MODEL" if settings.llm_model == Settings.model_fields["llm_model"].default else None
+
+
 PROVIDERS = {
     one.name: one
     for one in (
@@ -81,8 +130,17 @@ PROVIDERS = {
             "anthropic",
             _anthropic,
             is_configured=lambda settings: settings.anthropic_api_key is not None,
-            missing=lambda settings: None if settings.anthropic_api_key else "ANTHROPIC_API_KEY",
+            missing=lambda settings: _missing_key(settings.anthropic_api_key, settings.anthropic_base_url, "ANTHROPIC"),
             endpoint=lambda settings: settings.anthropic_base_url or "api.anthropic.com",
+            own_url=lambda settings: None if settings.anthropic_api_key else settings.anthropic_base_url,
+        ),
+        # never by ``auto``: a key in the environment is no wish to send conversations there
+        Provider(
+            "openai",
+            _openai_chat,
+            missing=_missing_openai,
+            endpoint=lambda settings: settings.openai_base_url or "api.openai.com",
+            own_url=lambda settings: None if settings.openai_api_key else settings.openai_base_url,
         ),
         Provider("offline", _offline, model=lambda _: OFFLINE_LLM, is_paid=False),
     )

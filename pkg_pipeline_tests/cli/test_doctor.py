@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pkg_pipeline.fake_llm.faults import Fault
+from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests.cli.processes import Program
 
 SECRETS = {
@@ -139,3 +141,26 @@ def test_what_a_link_leads_to_is_for_its_owner_to_close(given: Program) -> None:
     assert said.json["problems"] == [
         f"other users of this machine may read what lies in PKG_HOME: chmod go= {given.home / 'pkg.toml'}"
     ]
+
+
+def test_a_model_server_of_ones_own_is_asked_whether_it_can_do_the_work(program: Program) -> None:
+    with FakeAnthropic(takes_schema=False, reads_tokens=4_000) as fake:
+        own = {"PKG_LLM": "openai", "PKG_LLM_MODEL": "local-7b", "OPENAI_BASE_URL": f"{fake.url}/v1"}
+        said = program.ok("doctor", "--json", **own).json
+        assert (said["llm"]["kind"], said["llm"]["usd_per_million_in"]) == ("openai", 0)
+        assert said["llm"]["probe"]["seconds"] >= 0
+        assert any("--probe" in remark for remark in said["remarks"])
+        cut = program("doctor", "--probe", "--json", **own)
+        assert cut.code == 1
+        assert "larger context" in cut.json["problems"][0]
+        fake.script.replace([Fault(answer="prose")])
+        assert "does not answer in the JSON" in program("doctor", "--json", **own).json["problems"][0]
+        fake.script.replace([Fault(status=404)])
+        assert "the service answered 404" in program("doctor", "--json", **own).json["problems"][0]
+        paid = program.ok("doctor", "--json", OPENAI_API_KEY="sk-secret-9", PKG_LLM_PRICE="1/4", **own)
+        assert "probe" not in paid.json["llm"]  # what may cost something is not asked
+        assert "sk-secret-9" not in paid.out
+    nameless = program("doctor", "--json", PKG_LLM="openai", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
+    assert "PKG_LLM_MODEL is not set" in nameless.json["problems"][0]
+    keyless = program("doctor", "--json", PKG_LLM="anthropic")
+    assert "ANTHROPIC_BASE_URL for a server without keys" in keyless.json["problems"][0]

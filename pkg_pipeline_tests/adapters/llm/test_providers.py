@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 from pydantic import SecretStr
 
+from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import Billing, LlmReply, LlmRequest
@@ -113,6 +114,33 @@ def test_a_row_of_the_table_is_all_that_the_program_needs_to_ask_another_model(
     assert [one["model"] for one in ChatServer.asked] == ["local-7b"]
 
 
+@pytest.mark.parametrize("llm", ["openai", "anthropic"])
+@pytest.mark.parametrize("takes_schema", [True, False])
+def test_a_server_of_ones_own_summarises_for_nothing(
+    database_url: str, tmp_path: Path, llm: str, takes_schema: bool
+) -> None:
+    rig = SummaryRig(database_url, tmp_path)
+    rig.say("c1")
+    rig.load()
+    rig.close()
+    with FakeAnthropic(takes_schema=takes_schema) as fake:
+        url = {"openai_base_url": f"{fake.url}/v1", "anthropic_base_url": fake.url}
+        model = "claude-haiku-4-5"  # the local server knows Claude's names only; a price is known, and still it is free
+        with open_memory(settings_of(rig, llm=llm, llm_model=model, **url)) as memory:
+            reports = memory.summarize(ALL_DAYS, Billing("live", "run-1"), Scope())
+            assert sum(report.summarized for report in reports) == 1
+            told = _ledger(memory)
+            assert {(row[1], row[6]) for row in told} == {(model, 0.0)}
+            assert _outcomes(memory) == (["ok"] if takes_schema else ["unavailable", "ok"])
+            assert memory.summarize(ALL_DAYS, Billing("live", "run-2"), Scope()) is not None
+            assert _ledger(memory) == told
+
+
+def test_a_key_for_openai_alone_sends_nothing_there(tmp_path: Path) -> None:
+    assert provider_of(Settings(home=tmp_path, openai_api_key=SecretStr("sk-o"))).name == "offline"
+    assert provider_of(Settings(home=tmp_path, anthropic_base_url="http://127.0.0.1:9")).name == "offline"
+
+
 def test_what_a_provider_lacks_is_said_in_a_line(tmp_path: Path, chat: str) -> None:
     del chat
     settings = Settings(home=tmp_path).model_copy(update={"llm": "chat", "api_base_url": None})
@@ -134,6 +162,11 @@ def test_no_module_asks_for_a_provider_by_name() -> None:
         if any(sign in path.read_text(encoding="utf-8") for sign in signs)
     }
     assert named == {"settings.py", "wiring/models.py", "adapters/llm/anthropic_llm.py", "compare/wiring.py"}
+
+
+def _outcomes(memory: Memory) -> list[str]:
+    with memory.connections.connection() as connection:
+        return [row[0] for row in connection.execute("SELECT outcome FROM llm_calls ORDER BY created_at").fetchall()]
 
 
 def _ledger(memory: Memory) -> list[tuple[Any, ...]]:

@@ -139,7 +139,7 @@ def test_a_model_that_is_away_is_let_alone_and_what_is_known_is_still_replayed(r
         ({"recall_rewrites_per_day": 0}, "the live lane's 0 calls of today are used up"),
         ({"live_usd_per_day": 0}, "the live lane's 0.00 USD of today do not cover the next call (0.0000 taken)"),
         ({"llm": "offline"}, "the offline model does not rewrite"),
-        ({"anthropic_api_key": None}, "the model is not set up rightly"),
+        ({"anthropic_api_key": None, "anthropic_base_url": None}, "the model is not set up rightly"),
         ({"llm_model": "claude-unpriced-1"}, "the model is not set up rightly"),
     ],
 )
