@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pkg_pipeline.adapters.llm.anthropic_llm import MAX_TRIES
+from pkg_pipeline.adapters.llm.remote import MAX_TRIES
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.stages.ports import LlmMisconfigured
