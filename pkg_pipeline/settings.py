@@ -84,6 +84,11 @@ class Settings(SessionSettings):
     backfill_usd_per_day: float = Field(default=5, ge=0)
     backfill_older_than_days: float = Field(default=7, ge=0, description="P31")
     backfill_limit: int = Field(default=100, ge=1, description="P31: interactions in one backfill")
+    backfill_batch_from_calls: int = Field(
+        default=50,
+        ge=0,
+        description="P31: from so many calls on in message batches, if there are any; 0: never",
+    )
 
     # increments (P27)
     update_max_messages: int = Field(default=10, ge=0, description="P27: more new messages than this: made anew")

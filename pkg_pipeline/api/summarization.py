@@ -43,11 +43,17 @@ class BackfillBody(BaseModel):
     limit: int | None = Field(default=None, description=f"Interactions at most, up to {MOST_INTERACTIONS:,}")
     stale: bool = Field(default=False, description="Summaries by another prompt, model or schema, again")
     failed: bool = Field(default=False, description="Only what was given up")
+    batch: bool | None = Field(
+        default=None,
+        description="In message batches: half the price, within a day. By default if it takes many calls",
+    )
     dry_run: bool = Field(default=False, description="Only tell what it would take; write nothing")
 
 
 class BackfillForecast(BaseModel):
-    """Tokens in and out together; `lasts_days` is null where the daily cap lets nothing through."""
+    """Tokens in and out together; `lasts_days` is null where the daily cap lets nothing through. `batched`:
+    `usd` is the price in message batches.
+    """
 
     interactions: int
     messages: int
@@ -57,6 +63,8 @@ class BackfillForecast(BaseModel):
     usd: float
     usd_per_day: float
     lasts_days: int | None
+    batched: bool
+    usd_at_once: float
 
 
 class BackfillAnswer(BaseModel):

@@ -26,6 +26,7 @@ from pkg_pipeline.cli.terminal import (
     show,
     table,
 )
+from pkg_pipeline.stages.ports import LlmError
 from pkg_pipeline.stages.summaries.backfill import BackfillUnknown, BackfillWrong
 from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequest, Forecast
 
@@ -52,6 +53,10 @@ def backfill(
         bool, typer.Option("--stale", help="Summaries and items that another prompt, model or schema made, again.")
     ] = False,
     failed: Annotated[bool, typer.Option("--failed", help="Only what was given up after its attempts.")] = False,
+    batch: Annotated[
+        bool | None,
+        typer.Option("--batch/--no-batch", help="In message batches: half the price, answers within a day."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take; write nothing.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the open ones, or with ID.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="End ID as it is; what was made stays.")] = False,
@@ -69,7 +74,7 @@ def backfill(
     if cancel and backfill_id is None:
         raise typer.BadParameter("which one? pkg-pipeline backfill --list shows the ids", param_hint="--cancel")
     chosen = None if backfill_id is None else _id(backfill_id)
-    given = {"older_than_days": older_than_days, "limit": limit, "stale": stale, "failed": failed}
+    given = {"older_than_days": older_than_days, "limit": limit, "stale": stale, "failed": failed, "batch": batch}
     days = {"first_day": _day(from_, "--from"), "last_day": _day(to, "--to")}
     with memory_in_force() as memory, _said():
         if list_:
@@ -166,8 +171,11 @@ def _resume(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
 def _cancel(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
     assert chosen is not None, "looked at with the options"
     known = memory.backfills.told(chosen)
-    if not memory.backfills.store.cancel(chosen):
-        raise CommandFailed(f"the backfill {chosen} is {known.state} already")
+    try:
+        if not memory.backfills.cancel(chosen):
+            raise CommandFailed(f"the backfill {chosen} is {known.state} already")
+    except LlmError as error:
+        notes().print(f"Its message batches could not be ended and cost what they cost: {error}", markup=False)
     after = memory.backfills.told(chosen)
     show(
         after.to_json(),
@@ -260,7 +268,7 @@ def _print_forecast(screen: Console, forecast: Forecast, memory: Memory, reading
     screen.print(
         f"{counted(forecast.interactions, 'interaction')} of {counted(forecast.days, 'day')} with"
         f" {counted(forecast.messages, 'message')}: {counted(forecast.calls, 'call')},"
-        f" about {forecast.tokens:,} tokens, {forecast.usd:.4f} USD.{young}"
+        f" about {forecast.tokens:,} tokens, {forecast.usd:.4f} USD{_batched(forecast)}.{young}"
     )
     if not memory.llm.is_paid:
         screen.print("The offline summariser costs nothing.")
@@ -268,6 +276,10 @@ def _print_forecast(screen: Console, forecast: Forecast, memory: Memory, reading
         screen.print("The backfill lane may spend nothing a day (backfill_usd_per_day = 0): it would wait for ever.")
     elif forecast.lasts_days > 1:
         screen.print(f"At {forecast.usd_per_day:.2f} USD a day it takes {forecast.lasts_days} days.")
+
+
+def _batched(forecast: Forecast) -> str:
+    return f" in message batches ({forecast.usd_at_once:.4f} at once), within a day" if forecast.batched else ""
 
 
 def _print_outcome(screen: Console, one: Backfill, *, paid: bool) -> None:
@@ -289,6 +301,8 @@ def _print_outcome(screen: Console, one: Backfill, *, paid: bool) -> None:
 
 
 def _why(one: Backfill) -> str:
+    if one.progress.in_batches:
+        return f"{one.progress.in_batches:,} are asked about in message batches, which take up to a day"
     if one.resume_at is None:
         return "they are worked on elsewhere, wait for another try or were touched by an import"
     return f"{plain(one.waits_for)}; from {one.resume_at:%Y-%m-%d %H:%M} UTC on there is more"

@@ -13,7 +13,15 @@ from pkg_pipeline import settings as settings_module
 from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.defs import first_month, partitions
 from pkg_pipeline.defs.assets import mart_job
-from pkg_pipeline.defs.automation import backfills, long_threads, purge, run_failures, schedules, sensors
+from pkg_pipeline.defs.automation import (
+    backfills,
+    long_threads,
+    message_batches,
+    purge,
+    run_failures,
+    schedules,
+    sensors,
+)
 from pkg_pipeline.defs.hops import HOPS
 from pkg_pipeline.defs.keys import DAY, MONTH, WEEK
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
@@ -63,6 +71,7 @@ def build_definitions(
             ),
             mart_job.build(),
             purge.build_job(chosen),
+            message_batches.build_job(),
             *long_threads.build_jobs(chosen),
         ],
         schedules=[*schedules.build(timezone=zone, start=start), purge.build_schedule(chosen)],
@@ -70,6 +79,7 @@ def build_definitions(
             *sensors.build(chosen, start=start),
             first_month.build(start),
             backfills.build(),
+            message_batches.build_sensor(),
             *long_threads.build_sensors(chosen),
             *run_failures.build(chosen),
         ],

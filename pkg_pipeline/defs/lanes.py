@@ -17,6 +17,8 @@ BACKFILL_TAG = "pkg/backfill"
 """Id of a backfill: the run takes only what that backfill chose."""
 STALE_TAG = "pkg/stale"
 """``true``: summaries by another prompt, model or schema are made anew too; for a backfill from the UI."""
+BATCH_TAG = "pkg/batch"
+"""``true``: in message batches, where the model's service has them; for a backfill from the UI."""
 SCHEDULED_TAG = "pkg/scheduled"
 """On the nightly run over live sessions."""
 PRIORITY_TAG = "dagster/priority"
@@ -57,7 +59,11 @@ def scope_of(tags: Mapping[str, str]) -> Scope:
     """Which interactions of its days a run takes. Raises ValueError for an invalid backfill tag."""
     backfill = tags.get(BACKFILL_TAG)
     try:
-        return Scope(redo_stale=tags.get(STALE_TAG) == "true", backfill_id=UUID(backfill) if backfill else None)
+        return Scope(
+            redo_stale=tags.get(STALE_TAG) == "true",
+            backfill_id=UUID(backfill) if backfill else None,
+            in_batches=tags.get(BATCH_TAG) == "true",
+        )
     except ValueError:
         raise ValueError(f"the tag {BACKFILL_TAG} holds {backfill!r}, which is no backfill's id") from None
 

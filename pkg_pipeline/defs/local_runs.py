@@ -242,7 +242,8 @@ def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnR
 
 
 def run_backfill(runs: LocalRuns, memory: PipelineMemory, backfill_id: UUID, on_row: OnRow) -> None:
-    """What a backfill has left and can do now (P31), until a cap or the service stops it."""
+    """What batches brought, then what a backfill has left and can do now (P31), until a cap or the service stops it."""
+    memory.collect_batches(None)
     memory.backfills.settle(backfill_id)
     days = memory.backfills.ready_days(backfill_id)
     runs.begin("interaction_summaries", len(days))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.folds.stage import FoldReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.stages.items.report import ItemsReport
+    from pkg_pipeline.stages.llm.batch_ports import InFlight
     from pkg_pipeline.stages.profiles.stage import WeekReport
     from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
     from pkg_pipeline.stages.summaries.stage import DayReport
@@ -107,6 +108,16 @@ class PipelineMemory(Protocol):
     def summarize(
         self, days: tuple[date, date], billing: Billing, scope: Scope, on_day: Callable[[DayReport], None]
     ) -> list[DayReport]: ...
+
+    def batches_in_flight(self) -> InFlight: ...
+
+    def batches_ready(self) -> bool:
+        """Whether a run would find results of message batches. Asks the service, briefly. Raises an ``LlmError``."""
+        ...
+
+    def collect_batches(self, run_id: str | None) -> list[DayReport]:
+        """Reads what message batches have answered, and makes summaries of it."""
+        ...
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]: ...
 
@@ -251,6 +262,17 @@ class OpenedMemory:
         self._space.require_space(self.settings)
         heard = self._space.while_there_is_space(self.settings, on_day)
         return self._memory.summarize(days, billing, scope, heard)
+
+    def batches_in_flight(self) -> InFlight:
+        return self._memory.batches.in_flight()
+
+    def batches_ready(self) -> bool:
+        return self._memory.batches.ready()
+
+    def collect_batches(self, run_id: str | None) -> list[DayReport]:
+        self._space.require_space(self.settings)
+        heard = self._space.while_there_is_space(self.settings, lambda _: None)
+        return self._memory.collect_batches(run_id, heard)
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
         self._space.require_space(self.settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -148,9 +149,22 @@ class Memory(Process):
         counted = self.monitoring.counting(on_day)
         if scope.backfill_id is not None:
             counted = self.backfills.watched(scope.backfill_id, counted)
-            scope = self.backfills.scope_of(scope.backfill_id)
+            in_batches = self.backfills.wants_batches(scope.backfill_id)
+            scope = replace(self.backfills.scope_of(scope.backfill_id), in_batches=in_batches)
         reports = self.summaries.run(days, billing, scope, counted)
         self.monitoring.recount()
+        return reports
+
+    def collect_batches(
+        self, run_id: str | None = None, on_day: Callable[[DayReport], None] = lambda _: None
+    ) -> list[DayReport]:
+        """Summaries of what message batches have answered, and of what they were refused. Raises LlmMisconfigured."""
+        from pkg_pipeline.wiring.summaries import batched_summaries
+
+        batched = batched_summaries(self, self.summaries, self.backfills)
+        reports = batched.collect(run_id, self.monitoring.counting(on_day))
+        if reports:
+            self.monitoring.recount()
         return reports
 
     @cached_property

@@ -16,6 +16,7 @@ from pkg_pipeline.adapters.llm.prices import PRICES, PriceRow, with_own_price
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
 from pkg_pipeline.offline import MODEL as OFFLINE_LLM
 from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.stages.llm.batch_ports import LlmBatches
 from pkg_pipeline.stages.llm.stores import Caps, Period
 from pkg_pipeline.stages.ports import Embedder, Lane, Llm, LlmAttempt, TokenCounter
 
@@ -37,7 +38,8 @@ class Patience:
 class Provider:
     """One kind of language model. ``model`` is its exact name, ``is_configured`` whether ``auto`` takes it, ``missing``
     what the settings lack, ``endpoint`` where texts are sent (None: nowhere), ``own_url`` the address of a server of
-    one's own, which needs no key. ``build`` may raise ``LlmMisconfigured``.
+    one's own, which needs no key, ``batches`` its message batches, if its protocol has any.
+    ``build`` may raise ``LlmMisconfigured``.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Provider:
     missing: Callable[[Settings], str | None] = lambda _: None
     endpoint: Callable[[Settings], str | None] = lambda _: None
     own_url: Callable[[Settings], str | None] = lambda _: None
+    batches: Callable[[Settings, Llm], LlmBatches | None] = lambda *_: None
 
 
 def price_table(settings: Settings) -> tuple[PriceRow, ...]:
@@ -88,6 +91,15 @@ def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt,
         timeout_seconds=patience.timeout_seconds,
         **_remote_options(settings, on_attempt, patience, default_tries=MAX_TRIES),
     )
+
+
+def _anthropic_batches(settings: Settings, llm: Llm) -> LlmBatches | None:
+    from pkg_pipeline.adapters.llm.anthropic_batches import AnthropicBatches
+    from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
+
+    # any other server is asked whether it has them
+    known = settings.anthropic_base_url is None
+    return AnthropicBatches(llm, is_known=known) if isinstance(llm, AnthropicLlm) else None
 
 
 def _openai_chat(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
@@ -133,6 +145,7 @@ PROVIDERS = {
             missing=lambda settings: _missing_key(settings.anthropic_api_key, settings.anthropic_base_url, "ANTHROPIC"),
             endpoint=lambda settings: settings.anthropic_base_url or "api.anthropic.com",
             own_url=lambda settings: None if settings.anthropic_api_key else settings.anthropic_base_url,
+            batches=_anthropic_batches,
         ),
         # never by ``auto``: a key in the environment is no wish to send conversations there
         Provider(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
     from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
     from pkg_pipeline.stages.llm.ask import LlmAccess
+    from pkg_pipeline.stages.llm.batch_ports import LlmBatches
+    from pkg_pipeline.stages.llm.batches import Batches
     from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
     from pkg_pipeline.wiring.models import Provider
 
@@ -83,6 +85,18 @@ class Process:
         if (close := getattr(llm, "close", None)) is not None:
             self.at_close(close)
         return llm
+
+    @cached_property
+    def batch_client(self) -> LlmBatches | None:
+        """The message batches of the model's service, if its protocol has any. Raises as ``llm``."""
+        return self.provider.batches(self.settings, self.llm)
+
+    @cached_property
+    def batches(self) -> Batches:
+        from pkg_pipeline.adapters.postgres.llm.batches import PostgresBatchStore
+        from pkg_pipeline.stages.llm.batches import Batches
+
+        return Batches(lambda: self.batch_client, PostgresBatchStore(self.connections, self.budgets))
 
     @property
     def access(self) -> LlmAccess:

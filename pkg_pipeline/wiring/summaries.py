@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -14,13 +15,18 @@ from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, 
 from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 from pkg_pipeline.settings import SettingsError
+from pkg_pipeline.stages.llm.ask import Asking
+from pkg_pipeline.stages.llm.gathering import Gathering
+from pkg_pipeline.stages.llm.stores import UNANSWERED_REST_SECONDS
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.profiles.stage import Profiles
 from pkg_pipeline.stages.reads.stores import StoreUnavailable
 from pkg_pipeline.stages.summaries.backfill import Asked, Backfills
 from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
+from pkg_pipeline.stages.summaries.batched import BatchedSummaries
 from pkg_pipeline.stages.summaries.making import MakingRules
 from pkg_pipeline.stages.summaries.stage import Summaries
+from pkg_pipeline.stages.summaries.stores import Scope
 from pkg_pipeline.wiring.models import due_after_seconds
 from pkg_pipeline.wiring.process import Process
 
@@ -40,6 +46,27 @@ def summaries_stage(process: Process) -> Summaries:
         due_after_seconds=due_after_seconds(settings),
         minimum_messages=settings.summary_min_messages,
         gap_seconds=settings.gap_hours * 3_600,
+        gathering=partial(_gathering, process),
+    )
+
+
+def _gathering(process: Process, asking: Asking, scope: Scope) -> Gathering | None:
+    """None where the service has no batches: then each is asked at once."""
+    client = process.batch_client
+    if client is None or not client.are_served():
+        return None
+    leases = PostgresSummaryStore(process.connections, timezone=process.settings.timezone)
+    return Gathering(client, process.batches.store, asking, leases, redo_stale=scope.redo_stale)
+
+
+def batched_summaries(process: Process, summaries: Summaries, backfills: Backfills) -> BatchedSummaries:
+    return BatchedSummaries(
+        summaries=summaries,
+        batches=process.batches,
+        watched=backfills.watched,
+        without_answers=lambda backfill_id: backfills.store.rest(
+            backfill_id, seconds=UNANSWERED_REST_SECONDS, reason="a message batch ended without an answer"
+        ),
     )
 
 
@@ -51,6 +78,9 @@ def backfills_stage(process: Process, summaries: Summaries) -> Backfills:
         usd_per_day=settings.backfill_usd_per_day,
         older_than_days=settings.backfill_older_than_days,
         limit=settings.backfill_limit,
+        client=lambda: process.batch_client,
+        batch_from_calls=settings.backfill_batch_from_calls,
+        cancel_batches=process.batches.cancel,
     )
 
 

@@ -50,18 +50,25 @@ class AnthropicLlm(RemoteLlm):
             raise LlmMisconfigured("ANTHROPIC_API_KEY is empty; set it, or PKG_LLM=offline")
         super().__init__(model=model, counter=counter, **options)
         self._takes_schema = True
-        self._client = Anthropic(api_key=key or NO_KEY, base_url=base_url, timeout=timeout_seconds, max_retries=0)
+        self.client = Anthropic(api_key=key or NO_KEY, base_url=base_url, timeout=timeout_seconds, max_retries=0)
 
     def close(self) -> None:
-        self._client.close()
+        self.client.close()
 
     def _call(self, request: LlmRequest, room: int) -> Answer | None:
+        return self.answer_of(self.client.messages.create(**self.params(request, room)))
+
+    def params(self, request: LlmRequest, room: int) -> dict[str, Any]:
+        """Of a call, single or in a batch."""
         params = request_params(request, model=self._model, max_tokens=room)
         if self._is_own_server:
             params["system"] = with_schema(request)
             if not self._takes_schema:
                 del params["output_config"], params["thinking"]
-        message = self._client.messages.create(**params)
+        return params
+
+    def answer_of(self, message: Message) -> Answer | None:
+        """None for a success without an answer in it."""
         if not _has_shape(message):
             return None
         text = "".join(block.text for block in message.content if block.type == "text" and isinstance(block.text, str))
@@ -70,7 +77,7 @@ class AnthropicLlm(RemoteLlm):
             ending=_ENDINGS.get(message.stop_reason, "whole"),
             stop_reason=str(message.stop_reason),
             usage=_usage(message),
-            request_id=message._request_id,  # noqa: SLF001 - the SDK's documented way to it
+            request_id=getattr(message, "_request_id", None),  # the SDK's documented way to it
             category=getattr(message.stop_details, "category", None),
         )
 
@@ -80,14 +87,14 @@ class AnthropicLlm(RemoteLlm):
                 if self._is_own_server and self._takes_schema and refuses_schema(error.status_code, error.message):
                     self._takes_schema = False
                     return WithoutSchema()
-                return of_status(_told(error), request=request, now=self._now(), check=CHECK)
+                return of_status(told_by(error), request=request, now=self._now(), check=CHECK)
             case APIConnectionError():
                 return of_connection(error)
             case _:
                 return of_other(error)
 
 
-def _told(error: APIStatusError) -> Status:
+def told_by(error: APIStatusError) -> Status:
     words = error.api_message if isinstance(error.api_message, str) else ""
     headers = error.response.headers
     return Status(error.status_code, error.type or "", error.error_code or "", words, headers, error.request_id)

@@ -39,7 +39,7 @@ _GATEWAY_TIMEOUTS = frozenset({504, 524})
 _NO_MONEY = re.compile(
     r"spend(?:ing)?[ _]limit|usage[ _]limit|hard_limit|billing_not_active|credit balance|quota", re.IGNORECASE
 )
-_TOO_LONG = re.compile(
+TOO_LONG = re.compile(
     r"prompt is too long|too many (?:input )?tokens|context[ _](?:window|length|limit|size)|exceed\w* .{0,30}context"
     r"|request_too_large",
     re.IGNORECASE,
@@ -79,8 +79,8 @@ def of_other(error: Exception) -> LlmError:
             return LlmRejected(f"the request could not be made ({type(error).__name__})")
 
 
-def of_status(told: Status, *, request: LlmRequest, now: datetime, check: str) -> LlmError | Transient:
-    """``check``: what to look at if the setup is wrong."""
+def of_status(told: Status, *, request: LlmRequest | None, now: datetime, check: str) -> LlmError | Transient:
+    """``check``: what to look at if the setup is wrong. ``request`` None: many at once; then no word is repeated."""
     status, request_id = told.status, told.request_id
     label = " ".join(part for part in (f"the service answered {status}", told.kind, told.code) if part)
     label += _detail(told.words, request)
@@ -90,7 +90,7 @@ def of_status(told: Status, *, request: LlmRequest, now: datetime, check: str) -
             retry_after_seconds=retry_after(told.headers, now=now),
             request_id=request_id,
         )
-    if status == 413 or (status == 400 and (_TOO_LONG.search(told.words) or _TOO_LONG.search(told.code))):
+    if status == 413 or (status == 400 and (TOO_LONG.search(told.words) or TOO_LONG.search(told.code))):
         return LlmTooLong(label, request_id=request_id)
     if status in WRONG_SETUP:
         return LlmMisconfigured(f"{label}; check {check}", request_id=request_id)
@@ -106,7 +106,9 @@ def of_status(told: Status, *, request: LlmRequest, now: datetime, check: str) -
     return LlmRejected(label, request_id=request_id)
 
 
-def _detail(words: str, request: LlmRequest) -> str:
+def _detail(words: str, request: LlmRequest | None) -> str:
+    if request is None:
+        return ""
     shown = " ".join(words.split())[:MAX_DETAIL_CHARS]
     prompt = request.user + request.system
     runs = (shown[index : index + ECHO_CHARS] for index in range(max(1, len(shown) - ECHO_CHARS + 1)))

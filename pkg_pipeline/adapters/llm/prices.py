@@ -19,6 +19,7 @@ LONG_PROMPT_TOKENS = 100_000
 """Above it the whole request is charged at the long rate."""
 
 BATCH_SHARE = 0.5
+"""Of the price, in a message batch."""
 
 _DATE_SUFFIX = re.compile(r"-20\d{6}$")
 
@@ -35,12 +36,15 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """The price of ``model`` from ``since`` on; ``long`` for prompts over ``LONG_PROMPT_TOKENS``."""
+    """The price of ``model`` from ``since`` on; ``long`` for prompts over ``LONG_PROMPT_TOKENS``, ``batch``: the share
+    that is paid in a message batch.
+    """
 
     model: str
     since: datetime
     rate: Rate
     long: Rate | None = None
+    batch: float = BATCH_SHARE
 
 
 _EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
@@ -108,4 +112,4 @@ def price(
         + usage.cache_read_tokens * rate.cache_read
         + usage.cache_write_tokens * rate.cache_write
     )
-    return millionths / 1_000_000 * (BATCH_SHARE if batched else 1.0)
+    return millionths / 1_000_000 * (row.batch if batched else 1.0)

@@ -130,6 +130,10 @@ class RemoteLlm(ABC):
         """USD by the price in force now."""
         return price(self._model, usage, at=self._now(), table=self._prices)
 
+    def batch_price(self, usage: Usage) -> float:
+        """The same in a message batch."""
+        return price(self._model, usage, at=self._now(), batched=True, table=self._prices)
+
     def __enter__(self) -> Self:
         return self
 
@@ -184,22 +188,25 @@ class RemoteLlm(ABC):
             failure = LlmUnanswered("a success without an answer in it (a gateway's page or a cut body)")
             self._report(request, started, room, failure=failure, status_code=200)
             raise failure
-        reply = LlmReply(
-            text=answer.text,
-            model=self._model,
-            usage=_believable(answer.usage, ours=self._estimated(request, answer.text), room=room),
-            stop_reason=answer.stop_reason,
-            request_id=answer.request_id,
-        )
-        outcome, failure = self._verdict(answer, reply, room)
+        reply, outcome, failure = self.judged(answer, prompt_tokens(request, self._counter), room)
         self._report(request, started, room, reply=reply, outcome=outcome)
         if failure is not None:
             raise failure
         return reply
 
-    def _estimated(self, request: LlmRequest, text: str) -> Usage:
-        """T5: counted here if not reported."""
-        return Usage(prompt_tokens(request, self._counter), self._counter.count(text), estimated=True)
+    def judged(
+        self, answer: Answer, prompt_tokens: int, room: int
+    ) -> tuple[LlmReply, LlmOutcome, LlmError | Transient | None]:
+        """The reply, with usage counted here where it is not reported (T5), and what is wrong with it."""
+        ours = Usage(prompt_tokens, self._counter.count(answer.text), estimated=True)
+        reply = LlmReply(
+            text=answer.text,
+            model=self._model,
+            usage=_believable(answer.usage, ours=ours, room=room),
+            stop_reason=answer.stop_reason,
+            request_id=answer.request_id,
+        )
+        return reply, *self._verdict(answer, reply, room)
 
     def _report(
         self,

@@ -63,6 +63,7 @@ def metadata(report: "DayReport") -> dict[str, int | float]:
         "failed": report.failed,
         "quarantined": report.quarantined,
         "deferred": report.deferred,
+        "batched": report.batched,
         "calls": report.calls,
         "tokens": report.input_tokens + report.output_tokens,
         "cost_usd": float(report.cost_usd),

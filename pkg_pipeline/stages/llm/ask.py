@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.text.cleaning import clean_text
@@ -51,15 +52,40 @@ class Tally:
         self.output_tokens += usage.output_tokens
 
 
+class InBatch(Exception):
+    """Nobody was asked: the question waits for a message batch, or belongs to another run."""
+
+
+class Elsewhere(Protocol):
+    """What becomes of questions that have no kept answer."""
+
+    def asked(self, request: LlmRequest, request_hash: str) -> None:
+        """Returns to have the model asked now. Raises ``InBatch``, or the ``LlmError`` that a batch brought for it."""
+        ...
+
+    def answered(self, request: LlmRequest) -> None:
+        """It had a kept answer."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     llm: Llm
     ledger: LedgerStore
     counter: TokenCounter
     run: Run
+    elsewhere: Elsewhere | None = None
+    looks_up: bool = False
+    """Kept answers are made use of even when the run has stopped asking."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.run.is_stopped and not self.looks_up
 
     def answer(self, request: LlmRequest, *, tally: Tally) -> tuple[str, str]:
-        """(answer, its hash for ``LedgerStore.refuse``). Raises an ``LlmError``, or ``OutOfBudget`` before sending."""
+        """(answer, its hash for ``LedgerStore.refuse``). Raises an ``LlmError``, ``OutOfBudget`` before sending, or
+        ``InBatch``.
+        """
         llm, run, subject = self.llm, self.run, request.subject
         assert subject is not None, "every question of a stage is about something"
         request = replace(request, billing=run.billing)
@@ -67,7 +93,13 @@ class Asking:
         if not llm.is_paid:
             return self._booked(request, request_hash, subject, tally), request_hash
         if (kept := self.ledger.replay(request_hash)) is not None:
+            if self.elsewhere is not None:
+                self.elsewhere.answered(request)
             return kept[0], request_hash
+        if self.elsewhere is not None:
+            self.elsewhere.asked(request, request_hash)
+        if self.looks_up and run.is_stopped:
+            raise InBatch
         usd = most_usd(request, llm=llm, counter=self.counter)
         version, seconds = request.prompt_version, run.lease_seconds
         call = PlannedCall(subject, request_hash, request.task, llm.model, version, run.billing, seconds)
@@ -126,10 +158,16 @@ def rest_after(error: LlmUnavailable, deferrals: int) -> float:
 def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
     """Upper limit of USD: prompt by the worst tokenizer, a retry with twice the room. Raises ``LlmTooLong``."""
     limit = request.max_output_tokens
-    tokens = prompt_tokens(request, counter)
-    if tokens + limit > llm.window_tokens:
-        raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {llm.window_tokens}")
+    tokens = fitting_tokens(request, llm=llm, counter=counter)
     return sum(llm.price(worst_usage(tokens, room)) for room in (limit, 2 * limit))
+
+
+def fitting_tokens(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> int:
+    """Tokens of the prompt. Raises ``LlmTooLong``."""
+    tokens = prompt_tokens(request, counter)
+    if tokens + request.max_output_tokens > llm.window_tokens:
+        raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {llm.window_tokens}")
+    return tokens
 
 
 def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:

@@ -40,7 +40,7 @@ class Run:
         self.tries_unanswered = tries_unanswered
         self.stop_reason: str | None = None
         self.rest_seconds = 0.0
-        self._budgets, self._caps = budgets, caps
+        self._budgets, self.caps = budgets, caps
         self._trouble = 0
         self._lock = threading.Lock()
 
@@ -50,11 +50,11 @@ class Run:
 
     def take(self, usd: float, call: PlannedCall) -> Reservation:
         """Reserve one call. Raises ``OutOfBudget``."""
-        found = self._budgets.reserve(task=self.task, usd=usd, caps=self._caps, call=call)
+        found = self._budgets.reserve(task=self.task, usd=usd, caps=self.caps, call=call)
         if isinstance(found, Reservation):
             return found
         if found.is_for_all:
-            self._stop(found.reason, found.retry_after_seconds)
+            self.stop(found.reason, found.retry_after_seconds)
         raise OutOfBudget(found)
 
     def settle(self, reservation: Reservation, *, subject: Subject) -> float:
@@ -69,12 +69,13 @@ class Run:
             self._trouble += 1
             is_down = self._trouble >= TROUBLE_LIMIT
         if is_down:
-            self._stop(f"the model does not answer: {reason}", wait_seconds)
+            self.stop(f"the model does not answer: {reason}", wait_seconds)
 
     def misconfigured(self, reason: str) -> None:
-        self._stop(reason, 0.0)
+        self.stop(reason, 0.0)
 
-    def _stop(self, reason: str, rest_seconds: float) -> None:
+    def stop(self, reason: str, rest_seconds: float) -> None:
+        """The first reason counts."""
         with self._lock:
             if self.stop_reason is None:
                 self.stop_reason, self.rest_seconds = reason, rest_seconds

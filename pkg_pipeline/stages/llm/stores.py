@@ -24,10 +24,10 @@ UNANSWERED_REST_SECONDS = 3_600.0
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     """One try of a call (B6), written in its own transaction before its result is used. ``also``: what else it is
-    about.
+    about; ``subject`` None: that was forgotten. ``id``: of a question in a batch, so that it is written once.
     """
 
-    subject: Subject
+    subject: Subject | None
     billing: Billing
     request_hash: str
     task: str
@@ -41,6 +41,7 @@ class LedgerRow:
     error: str | None = None
     reply: str | None = None
     also: tuple[Subject, ...] = ()
+    id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from pkg_pipeline.stages.llm.batch_ports import LlmBatches
 from pkg_pipeline.stages.summaries.backfill_stores import (
     Backfill,
     BackfillRequest,
@@ -57,6 +59,10 @@ class Backfills:
     limit: int
     on_left: Callable[[UUID, int], object] = lambda _id, _left: None
     """Callback after days of a backfill were processed: (id, interactions left)."""
+    client: Callable[[], LlmBatches | None] = lambda: None
+    batch_from_calls: int = 0
+    """From so many calls on in message batches, where the service has them; 0: only on request."""
+    cancel_batches: Callable[[UUID], object] = lambda _: None
 
     def request(
         self,
@@ -67,14 +73,15 @@ class Backfills:
         last_day: date | None = None,
         stale: bool = False,
         failed: bool = False,
+        batch: bool | None = None,
     ) -> BackfillRequest:
         """Raises ``BackfillWrong``."""
         age = self.older_than_days if older_than_days is None else older_than_days
         most = self.limit if limit is None else limit
-        return check(BackfillRequest(age, most, first_day, last_day, stale, failed))
+        return check(BackfillRequest(age, most, first_day, last_day, stale, failed, batch))
 
     def foretell(self, request: BackfillRequest) -> Forecast:
-        return self._forecast(self._chosen(request))
+        return self._forecast(request, self._chosen(request))
 
     def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
         """Store the request with its selection, or return an equal open one. Raises ``BackfillWrong``."""
@@ -84,7 +91,7 @@ class Backfills:
             known = self.told(found)
             return Asked(known.forecast, known)
         chosen = self._chosen(request)
-        forecast = self._forecast(chosen)
+        forecast = self._forecast(request, chosen)
         if not chosen:
             return Asked(forecast)
         now, gap = self.summaries.clock.now(), self.summaries.gap_seconds
@@ -98,6 +105,22 @@ class Backfills:
     def scope_of(self, backfill_id: UUID) -> Scope:
         request, _ = self._known(backfill_id)
         return Scope(retry_failed=request.failed, redo_stale=request.stale, backfill_id=backfill_id)
+
+    def wants_batches(self, backfill_id: UUID) -> bool:
+        """Whether what is left of it goes into message batches: a few leftovers do not."""
+        known = self.told(backfill_id)
+        most = max(known.forecast.interactions, 1)
+        calls = math.ceil(known.forecast.calls * known.progress.left / most)
+        return self._batches_for(known.request, calls) is not None
+
+    def cancel(self, backfill_id: UUID) -> bool:
+        """False if it is not open. What batches of it have brought is read as ever. Raises an ``LlmError`` if the
+        service does not end them.
+        """
+        cancelled = self.store.cancel(backfill_id)
+        if cancelled:
+            self.cancel_batches(backfill_id)
+        return cancelled
 
     def settle(self, backfill_id: UUID, *, days: tuple[date, date] | None = None) -> int:
         """Mark what needs no more work; returns how many are left, 0 ends the backfill."""
@@ -153,18 +176,29 @@ class Backfills:
         eligibility = replace(self.summaries.eligibility(scope), due_after_seconds=seconds)
         return self.store.choose(request, eligibility=eligibility, joining=self.summaries.joining())
 
-    def _forecast(self, chosen: Sequence[Chosen]) -> Forecast:
+    def _batches_for(self, request: BackfillRequest, calls: int) -> LlmBatches | None:
+        wanted = 0 < self.batch_from_calls <= calls if request.batch is None else request.batch
+        client = self.client() if wanted else None
+        return client if client is not None and client.are_served() else None
+
+    def _forecast(self, request: BackfillRequest, chosen: Sequence[Chosen]) -> Forecast:
         waiting = waiting_of(chosen)
         most = self.summaries.joining().most
-        price = estimate(self.summaries.access.llm(), waiting, most=most)
+        calls, llm = calls_for(waiting, most), self.summaries.access.llm()
+        batches = self._batches_for(request, calls)
+        price = at_once = estimate(llm, waiting, most=most)
+        if batches is not None:
+            price = estimate(llm, waiting, most=most, price=batches.price)
         return Forecast(
             interactions=waiting.interactions,
             messages=waiting.messages,
             days=len({one.day for one in chosen}),
-            calls=calls_for(waiting, most),
+            calls=calls,
             tokens=price.tokens,
             usd=price.usd,
             usd_per_day=self.usd_per_day,
+            batched=batches is not None,
+            usd_at_once=at_once.usd,
         )
 
 

@@ -19,7 +19,8 @@ class BackfillRequest:
     """A selection (P31, B5): interactions that ended this many days ago, oldest first, at most ``limit``.
 
     By default those never summarised or dirty, with ``stale`` those summarised by another prompt, model or schema, with
-    ``failed`` only given-up ones. Days are of the interaction's start, both included.
+    ``failed`` only given-up ones. Days are of the interaction's start, both included. ``batch``: in message batches or
+    not, None: if it takes many calls.
     """
 
     older_than_days: float
@@ -28,9 +29,11 @@ class BackfillRequest:
     last_day: date | None = None
     stale: bool = False
     failed: bool = False
+    batch: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        told = {} if self.batch is None else {"batch": self.batch}
+        return told | {
             "older_than_days": self.older_than_days,
             "from": self.first_day.isoformat() if self.first_day else None,
             "to": self.last_day.isoformat() if self.last_day else None,
@@ -48,12 +51,15 @@ class BackfillRequest:
             last_day=date.fromisoformat(given["to"]) if given["to"] else None,
             stale=bool(given["stale"]),
             failed=bool(given["failed"]),
+            batch=given.get("batch"),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """``tokens`` in and out; ``usd`` by current prices; ``usd_per_day``: cap of the backfill lane."""
+    """``tokens`` in and out; ``usd`` by current prices, ``batched`` by those of message batches; ``usd_at_once``:
+    without them; ``usd_per_day``: cap of the backfill lane.
+    """
 
     interactions: int = 0
     messages: int = 0
@@ -62,6 +68,8 @@ class Forecast:
     tokens: int = 0
     usd: float = 0.0
     usd_per_day: float = 0.0
+    batched: bool = False
+    usd_at_once: float = 0.0
 
     @property
     def lasts_days(self) -> int | None:
@@ -71,7 +79,8 @@ class Forecast:
         return math.ceil(self.usd / self.usd_per_day) if self.usd_per_day > 0 else None
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "usd": round(self.usd, 4), "lasts_days": self.lasts_days}
+        at_once = round(self.usd_at_once, 4)
+        return {**asdict(self), "usd": round(self.usd, 4), "usd_at_once": at_once, "lasts_days": self.lasts_days}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Forecast:
@@ -80,12 +89,15 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Interactions by state. ``dropped``: gone or continued since."""
+    """Interactions by state. ``dropped``: gone or continued since; ``in_batches``: of those ``left``, asked about in
+    message batches.
+    """
 
     summarized: int
     failed: int
     dropped: int
     left: int
+    in_batches: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,7 @@ class Backfill:
                 "usd": round(self.actual.usd, 4),
             },
             "left": done.left,
+            "in_batches": done.in_batches,
             "failed": done.failed,
             "dropped": done.dropped,
             "waits_for": self.waits_for,

@@ -29,7 +29,7 @@ from pkg_pipeline.prompts import summary_update as update_prompt
 from pkg_pipeline.prompts.answers import RenderedPrompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable, Question, retry_ladder
-from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking
+from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking, InBatch
 from pkg_pipeline.stages.llm.reports import Effort
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTask, LlmTooLong, Subject
 from pkg_pipeline.stages.summaries.conversation import Conversation
@@ -89,6 +89,7 @@ class Outcome(Enum):
     QUARANTINED = "quarantined"
     LOST = "lost"
     UNTOUCHED = "untouched"
+    IN_BATCH = "in batch"
 
 
 @dataclass(slots=True)
@@ -131,7 +132,7 @@ class SummaryMaker:
         self._subject = Subject("interaction", claimed.source.interaction_id)
 
     def make(self) -> Making:
-        """Raises ``Moved``, ``OutOfBudget``, or the last error of the ladder."""
+        """Raises ``Moved``, ``OutOfBudget``, ``InBatch``, or the last error of the ladder."""
         if self._talk.is_empty:
             raise Moved("its messages are gone; its chat has to be looked at again")
         versions = Versions(CURRENT_VERSIONS, self._asking.llm.model, prompt.SCHEMA_VERSION)
@@ -205,10 +206,17 @@ class SummaryMaker:
         most_tokens = int(window / WORST_TOKENIZER) - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
         parts: list[Part] = []
         dropped: list[Quarantined] = []
+        waits: InBatch | None = None
         for part in self._talk.windows(most_messages=most_messages, most_tokens=max(1_000, most_tokens)):
-            content, out = self._rungs(part)
+            try:
+                content, out = self._rungs(part)
+            except InBatch as gathered:
+                waits = gathered  # so that the others of its windows go with it
+                continue
             parts.append(Part(content, part.started_at, part.ended_at))
             dropped += out
+        if waits is not None:
+            raise waits
         if not parts:
             raise Moved("its messages are gone; its chat has to be looked at again")
         content = merge_parts([part.content for part in parts], self._talk.source)

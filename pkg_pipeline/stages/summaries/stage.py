@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.ask import Asking, LlmAccess
+from pkg_pipeline.stages.llm.gathering import Gathering
 from pkg_pipeline.stages.llm.leased_work import Workers, workers
 from pkg_pipeline.stages.llm.reports import AskedReport
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionStore
@@ -77,11 +79,14 @@ class Estimate:
 
 @dataclass(slots=True)
 class DayReport(AskedReport):
-    """The result for one day; numbers for metadata. ``rest_seconds``: pause after a cap or service trouble."""
+    """The result for one day; numbers for metadata. ``batched``: interactions in message batches.
+    ``rest_seconds``: pause after a cap or service trouble.
+    """
 
     day: date
     summarized: int = 0
     updated: int = 0
+    batched: int = 0
     rest_seconds: float = 0.0
     stop_reason: str = ""
 
@@ -89,6 +94,7 @@ class DayReport(AskedReport):
         self.add_effort(made)
         self.deferred += made.outcome is Outcome.DEFERRED
         self.quarantined += made.outcome is Outcome.QUARANTINED
+        self.batched += made.outcome is Outcome.IN_BATCH
         if made.outcome is Outcome.PUBLISHED:
             self.summarized += 1
             self.updated += made.method == "update"
@@ -107,6 +113,7 @@ class Summaries:
     due_after_seconds: float
     minimum_messages: int
     gap_seconds: float
+    gathering: Callable[[Asking, Scope], Gathering | None] = lambda _asking, _scope: None
     prompt_version: str = prompt.VERSION
     also_current: tuple[str, ...] = tuple(sorted(CURRENT_VERSIONS - {prompt.VERSION}))
     schema_version: int = prompt.SCHEMA_VERSION
@@ -162,12 +169,15 @@ class Summaries:
         before = self.store.day_counts(days, eligibility=eligibility)
         asking = self.access.asking(TASK, replace(billing, backfill_id=scope.backfill_id))
         reports: list[DayReport] = []
-        with workers(self.store, self.access.work) as hands:
+        gathering = self.gathering(asking, scope) if scope.in_batches and billing.lane == "backfill" else None
+        with workers(self.store, self.access.work) as hands, gathering or nullcontext():
+            asking = replace(asking, elsewhere=gathering)
             most = self.joining().most
-            for group in _groups(keys, before, max(WORKED_TOGETHER, GROUPS_AT_ONCE * most if most > 1 else 0)):
+            together = max(WORKED_TOGETHER, GROUPS_AT_ONCE * most if most > 1 else 0)
+            for group in _groups(keys, before, together) if gathering is None else [keys]:
                 found = [DayReport(day) for day in group]
-                self._work_off({report.day: report for report in found}, before, eligibility, asking, hands)
-                self._finish(found, asking, eligibility, marks, before)
+                self._work_off({report.day: report for report in found}, before, eligibility, asking, hands, gathering)
+                self.finish(found, asking, eligibility, marks, before)
                 for report in found:
                     reports.append(report)
                     on_day(report)
@@ -180,21 +190,18 @@ class Summaries:
         eligibility: Eligibility,
         asking: Asking,
         hands: Workers,
+        gathering: Gathering | None,
     ) -> None:
-        """Claims and makes until nothing is left that can be done now."""
+        """Claims and makes until nothing is left that can be done now, and sends what was gathered instead."""
         waiting = [day for day in reports if day in before and before[day].pending]
         handled: list[UUID] = []
         work, most = self.access.work, self.joining().most
-        summarizer = Summarizer(
-            store=self.store,
-            asking=asking,
-            eligibility=eligibility,
-            rules=self.rules,
-            backoff_seconds=work.backoff_seconds,
-        )
+        summarizer = self.summarizer(asking, eligibility)
         groups: dict[UUID, Together] = {}
 
         def claim() -> Sequence[Claimed]:
+            if gathering is not None and gathering.is_full:
+                gathering.submit()
             if not waiting or asking.run.is_stopped:
                 return ()
             claimed = self.store.claim(
@@ -206,6 +213,8 @@ class Summaries:
                 # nothing is claimed twice in a run
                 without=handled,
             )
+            if gathering is not None:
+                gathering.claimed(claimed)
             handled.extend(one.source.interaction_id for one in claimed)
             together = grouped(claimed, most=most) if most > 1 else []
             for talks in together:
@@ -218,8 +227,19 @@ class Summaries:
         for one, made in hands.all(claim, make, keeps_lease=lambda made: made is None):
             if made is not None:
                 reports[one.day].add(made)
+        if gathering is not None:
+            gathering.submit()
 
-    def _finish(
+    def summarizer(self, asking: Asking, eligibility: Eligibility) -> Summarizer:
+        return Summarizer(
+            store=self.store,
+            asking=asking,
+            eligibility=eligibility,
+            rules=self.rules,
+            backoff_seconds=self.access.work.backoff_seconds,
+        )
+
+    def finish(
         self,
         reports: Sequence[DayReport],
         asking: Asking,
@@ -258,7 +278,8 @@ def calls_for(waiting: Waiting, most: int) -> int:
     return waiting.prompts + min(waiting.joined, math.ceil(together))
 
 
-def estimate(llm: Llm, waiting: Waiting, *, most: int = 1) -> Estimate:
+def estimate(llm: Llm, waiting: Waiting, *, most: int = 1, price: Callable[[Usage], float] | None = None) -> Estimate:
+    """``price``: another than the model's own."""
     calls = calls_for(waiting, most)
     talks = waiting.prompts + waiting.joined
     around = calls * PROMPT_TOKENS + talks * TALK_TOKENS + waiting.messages * MESSAGE_TOKENS
@@ -266,7 +287,7 @@ def estimate(llm: Llm, waiting: Waiting, *, most: int = 1) -> Estimate:
     usd = 0.0
     if calls and llm.is_paid:
         # per prompt: prices may depend on prompt length
-        usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls
+        usd = (price or llm.price)(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls
     return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd, later=waiting.later)
 
 

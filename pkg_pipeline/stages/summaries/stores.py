@@ -18,11 +18,14 @@ NOBODY = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Widens or narrows a run: given-up ones, stale ones (B5), or one backfill's open selection (P31)."""
+    """Widens or narrows a run: given-up ones, stale ones (B5), or one backfill's open selection (P31). ``in_batches``:
+    what is asked first goes into message batches.
+    """
 
     retry_failed: bool = False
     redo_stale: bool = False
     backfill_id: UUID | None = None
+    in_batches: bool = False
 
 
 ALL_DUE = Scope()

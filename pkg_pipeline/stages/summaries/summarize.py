@@ -12,7 +12,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Quarantined, SummaryContent
 from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.llm.answer_validation import attempt
-from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking, Tally
+from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking, InBatch, Tally
 from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.summaries.making import Made, Making, MakingRules, Moved, Outcome, SummaryMaker
 from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, SummaryRow
@@ -44,11 +44,12 @@ class Summarizer:
         return Together(talks, save)
 
     def one(self, claimed: Claimed, group: Together | None = None) -> Made | None:
-        """Publish a summary of the claimed interaction, or record why not; None: it is to be released untouched.
+        """Publish a summary of the claimed interaction, record why not, or leave it ``IN_BATCH``; None: it is to be
+        released untouched.
 
         ``group``: what it is asked about with first. Raises only ``LlmMisconfigured``.
         """
-        if self.asking.run.is_stopped and (group is None or not group.is_done):
+        if self.asking.is_over and (group is None or not group.is_done):
             return None
         made, own = Made(), Tally()
 
@@ -64,15 +65,22 @@ class Summarizer:
             if group is not None:
                 group.ask_once(self.asking, made)
                 own.cost_usd = made.cost_usd
+                if group.is_in_batch:
+                    raise InBatch
                 if (shared := group.made.get(claimed.lease_id)) is not None:
                     _carry(shared, made)
                     return
-                if made.calls == 0 and (self.asking.run.is_stopped or not group.is_done):
+                if made.calls == 0 and (self.asking.is_over or not group.is_done):
                     made.outcome = Outcome.UNTOUCHED
                     return
             self._alone(claimed, made, own, fail)
 
-        attempt(make, run=self.asking.run, effort=made, past=claimed, backoff_seconds=self.backoff_seconds, fail=fail)
+        try:
+            attempt(
+                make, run=self.asking.run, effort=made, past=claimed, backoff_seconds=self.backoff_seconds, fail=fail
+            )
+        except InBatch:
+            made.outcome = Outcome.IN_BATCH
         return None if made.outcome is Outcome.UNTOUCHED else made
 
     def _alone(self, claimed: Claimed, made: Made, before: Tally, fail: Callable[[Failure], None]) -> None:

@@ -16,7 +16,7 @@ from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInpu
 from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable, Question
-from pkg_pipeline.stages.llm.ask import Asking, Tally
+from pkg_pipeline.stages.llm.ask import Asking, InBatch, Tally
 from pkg_pipeline.stages.llm.run import OutOfBudget
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTooLong, Subject
 from pkg_pipeline.stages.summaries.making import TASK, Made
@@ -99,6 +99,7 @@ class Together:
         self.made: Mapping[UUID, Made] = {}
         self.is_done = False
         """False with a question that was asked: it found no model, or what it gave could not be saved."""
+        self.is_in_batch = False
 
         self._talks, self._save = talks, save
         self._is_asked = False
@@ -109,7 +110,7 @@ class Together:
         the talks to be asked alone. Raises ``LlmUnavailable`` or ``LlmMisconfigured`` to the one who asks.
         """
         with self._lock:
-            if self._is_asked or asking.run.is_stopped:
+            if self._is_asked or asking.is_over:
                 return
             self._is_asked = True
             started = time.perf_counter()
@@ -117,6 +118,9 @@ class Together:
                 passed: Passed = self._ask(asking, tally)
             except (NotPublishable, LlmTooLong, LlmRejected, LlmRefused, OutOfBudget):
                 passed = dict[UUID, Content]()
+            except InBatch:
+                self.is_in_batch = True
+                return
             many = len(self._talks)
             self.share = Share(tally.cost_usd / many, (time.perf_counter() - started) / many)
             self.made = self._save(passed, self.share) if passed else {}

@@ -44,7 +44,7 @@ def test_a_service_that_cannot_be_reached_charges_nothing() -> None:
     with rig() as made, socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
         free.close()
-        made.llm._client = made.llm._client.with_options(base_url=f"http://127.0.0.1:{port}")
+        made.llm.client = made.llm.client.with_options(base_url=f"http://127.0.0.1:{port}")
         with pytest.raises(LlmUnavailable) as caught:
             made.llm.complete(request_for())
     assert not isinstance(caught.value, LlmUnanswered)

@@ -34,6 +34,13 @@ WITH subjects AS (
 UPDATE llm_calls l SET reply = NULL, error = NULL, outcome = CASE WHEN l.outcome = 'ok' THEN 'erased' ELSE l.outcome END
 FROM (SELECT DISTINCT call_id FROM gone) g WHERE l.id = g.call_id
 
+-- name: forget_batched
+-- What is on its way in a message batch: its result is dropped.
+WITH gone AS (
+    DELETE FROM llm_batch_subjects WHERE subject_kind = 'interaction' AND subject_id = ANY(%(interactions)s) RETURNING item_id
+)
+UPDATE llm_batch_items SET is_forgotten = true FROM (SELECT DISTINCT item_id FROM gone) g WHERE id = g.item_id
+
 -- name: items
 -- Said here, or spoken of here.
 SELECT DISTINCT item_id FROM item_states WHERE chat_id = %(chat)s

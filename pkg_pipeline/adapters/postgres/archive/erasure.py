@@ -21,6 +21,7 @@ SQL, CHUNKS = Statements("erasing"), Statements("chunks")
 CHUNKS_AT_ONCE = 1_000
 
 _MADE = (
+    "forget_batched",
     "forget_calls",
     "delete_attempts",
     "delete_profiles",

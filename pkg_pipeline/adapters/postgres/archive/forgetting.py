@@ -34,6 +34,7 @@ from pkg_pipeline.stages.archive.forgetting import (
 SQL, ERASING, INGEST = Statements("forgetting"), Statements("erasing"), Statements("ingest")
 
 _MADE = (
+    "forget_batched",
     "forget_calls",
     "delete_summaries",
     "delete_attempts",

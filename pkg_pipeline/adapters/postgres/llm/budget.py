@@ -44,20 +44,26 @@ class PostgresBudgetStore:
         self._timezone = timezone
 
     def reserve(self, *, task: str, usd: float, caps: Caps, call: PlannedCall) -> Reservation | Refusal:
+        with self._connections.connection() as connection, connection.pipeline(), connection.transaction():
+            return self.reserve_in(connection, task=task, usd=usd, caps=caps, call=call)
+
+    def reserve_in(
+        self, connection: Connection, *, task: str, usd: float, caps: Caps, call: PlannedCall
+    ) -> Reservation | Refusal:
+        """Within the transaction of the caller."""
         lane = call.billing.lane
         asked = {"usd": usd, "calls_cap": caps.calls, "usd_cap": caps.usd, "asked_task": call.task}
         asked |= {"subject_kind": call.subject.kind, "subject_id": call.subject.id}
         span = {"lane": lane, "task": task, "period": caps.period, "timezone": self._timezone}
-        with self._connections.connection() as connection, connection.pipeline(), connection.transaction():
-            SQL.run(connection, "lock_lane", lane=lane)
-            SQL.run(connection, "settle_lost", lane=lane)
-            unanswered = SQL.one(connection, "unanswered", lane=lane, rest_seconds=UNANSWERED_REST_SECONDS)
-            if unanswered and unanswered.calls >= self._unanswered_limit and unanswered.seconds_left > 0:
-                return Refusal(unanswered_reason(unanswered.calls, lane), unanswered.seconds_left)
-            given = {**fields_of(call), **fields_of(call.billing), **asked, **span}
-            if (taken := SQL.one(connection, "reserve", Reservation, **given)) is not None:
-                return taken
-            state = _state(connection, span)
+        SQL.run(connection, "lock_lane", lane=lane)
+        SQL.run(connection, "settle_lost", lane=lane)
+        unanswered = SQL.one(connection, "unanswered", lane=lane, rest_seconds=UNANSWERED_REST_SECONDS)
+        if unanswered and unanswered.calls >= self._unanswered_limit and unanswered.seconds_left > 0:
+            return Refusal(unanswered_reason(unanswered.calls, lane), unanswered.seconds_left)
+        given = {**fields_of(call), **fields_of(call.billing), **asked, **span}
+        if (taken := SQL.one(connection, "reserve", Reservation, **given)) is not None:
+            return taken
+        state = _state(connection, span)
         if caps.calls is not None and state.calls >= caps.calls:
             when = "this week" if caps.period == "week" else "today"
             return Refusal(f"the {lane} lane's {caps.calls} calls of {when} are used up", state.period_ends_in_seconds)

@@ -89,6 +89,23 @@ SELECT (SELECT coalesce(sum(o.reserved_usd + o.spent_usd), 0) FROM budgets o
        extract(epoch FROM (p.first_day + p.days)::timestamp AT TIME ZONE %(timezone)s - p.at)::float8 AS period_ends_in_seconds
 FROM period p
 
+-- name: settle_batched
+-- Of a question in a batch, whose row in the ledger bears the id of its reservation: the cost, told apart, takes the place
+-- of the reservation or of the guess of settle_lost.
+WITH given AS (
+    DELETE FROM budget_reservations WHERE id = %(id)s RETURNING usd AS reserved, 0::numeric AS guessed
+), late AS (
+    DELETE FROM llm_calls WHERE id = %(id)s AND outcome = 'unknown' RETURNING 0::numeric AS reserved, cost_usd AS guessed
+)
+UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - g.reserved, 0),
+    spent_usd = greatest(b.spent_usd - g.guessed, 0) + %(usd)s, calls = b.calls - 1 + %(billed)s
+FROM (SELECT * FROM given UNION ALL SELECT * FROM late) g
+WHERE b.day = %(day)s AND b.lane = %(lane)s AND starts_with(%(task)s, b.task)
+
+-- name: end_reservations
+-- They are settled as lost.
+UPDATE budget_reservations SET expires_at = clock_timestamp() WHERE id = ANY(%(ids)s)
+
 -- name: settle
 -- The ledger row replaces the reservation, on its day, so that both agree. Updates and merges are paid by the budget of the
 -- task that begins their name. A late answer replaces the guess of settle_lost.

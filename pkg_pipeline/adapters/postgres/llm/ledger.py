@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, fields_of
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.llm.stores import LedgerRow
@@ -23,6 +24,10 @@ class PostgresLedgerStore:
         SQL.run(self._connections, "refuse", hash=request_hash, reason=reason)
 
     def record(self, row: LedgerRow) -> None:
-        given = {**fields_of(row), **fields_of(row.billing), **fields_of(row.usage)}
-        subjects = columns_of((row.subject, *row.also), "kind", "id")
-        SQL.run(self._connections, "record", **given, **subjects)
+        record(self._connections, row)
+
+
+def record(on: Connection | ConnectionPool, row: LedgerRow) -> None:
+    about = columns_of((row.subject, *row.also) if row.subject is not None else (), "kind", "id")
+    given = {**fields_of(row), **fields_of(row.billing), **fields_of(row.usage)}
+    SQL.run(on, "record", **given, kind=about["kind"], subjects=about["id"])

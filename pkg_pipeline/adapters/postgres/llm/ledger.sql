@@ -9,12 +9,12 @@ UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s WHERE request_h
 
 -- name: record
 WITH call AS (
-    INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, error, request_id, run_id, backfill_id, input_tokens,
+    INSERT INTO llm_calls (id, request_hash, task, model, prompt_version, lane, outcome, error, request_id, run_id, backfill_id, input_tokens,
         output_tokens, cache_read_tokens, cache_write_tokens, is_usage_estimated, cost_usd, duration_seconds, reply)
-    VALUES (%(request_hash)s, %(task)s, %(model)s, %(prompt_version)s, %(lane)s, %(outcome)s, %(error)s, %(request_id)s,
+    VALUES (coalesce(%(id)s::uuid, gen_random_uuid()), %(request_hash)s, %(task)s, %(model)s, %(prompt_version)s, %(lane)s, %(outcome)s, %(error)s, %(request_id)s,
         %(run_id)s, %(backfill_id)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s, %(estimated)s,
         %(cost_usd)s, %(duration_seconds)s, %(reply)s)
     RETURNING id
 )
 INSERT INTO llm_call_subjects (call_id, subject_kind, subject_id)
-SELECT call.id, g.kind, g.id FROM call CROSS JOIN unnest(%(kind)s::text[], %(id)s::uuid[]) AS g (kind, id)
+SELECT call.id, g.kind, g.id FROM call CROSS JOIN unnest(%(kind)s::text[], %(subjects)s::uuid[]) AS g (kind, id)

@@ -4,8 +4,8 @@ statements are generated. A test compares them with a migrated database. Views a
 
 from __future__ import annotations
 
-from pkg_pipeline.adapters.postgres.schema import conversations, items, recall, sessions, summaries, work
+from pkg_pipeline.adapters.postgres.schema import batches, conversations, items, recall, sessions, summaries, work
 from pkg_pipeline.adapters.postgres.schema.parts import METADATA, SCHEMA
 
 # registers every table
-__all__ = ["METADATA", "SCHEMA", "conversations", "items", "recall", "sessions", "summaries", "work"]
+__all__ = ["METADATA", "SCHEMA", "batches", "conversations", "items", "recall", "sessions", "summaries", "work"]

@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, part
-from pkg_pipeline.adapters.postgres.summaries.store import eligible, joins
+from pkg_pipeline.adapters.postgres.summaries.store import ALWAYS, eligible, joins
 from pkg_pipeline.stages.summaries.backfill_stores import (
     Actual,
     Backfill,
@@ -25,7 +25,6 @@ from pkg_pipeline.stages.summaries.backfill_stores import (
 from pkg_pipeline.stages.summaries.stores import Eligibility, Joining
 
 SQL = Statements("backfills")
-ALWAYS = (date.min, date.max)
 
 
 class PostgresBackfillStore:

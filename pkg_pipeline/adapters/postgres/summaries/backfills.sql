@@ -105,7 +105,7 @@ FROM backfills WHERE state IN ('requested', 'running') ORDER BY requested_at, id
 
 -- name: listed
 SELECT f.id, f.state, f.request - 'ended_before' AS request, f.forecast, f.requested_by, f.requested_at, f.finished_at, f.resume_at,
-       f.waits_for, p.summarized, p.failed, p.done - p.summarized - p.failed AS dropped, p.remaining AS left, x.calls, x.tokens, x.usd
+       f.waits_for, p.summarized, p.failed, p.done - p.summarized - p.failed AS dropped, p.remaining AS left, y.in_batches, x.calls, x.tokens, x.usd
 FROM (
     SELECT * FROM backfills WHERE %(only)s::uuid IS NULL OR id = %(only)s::uuid
     ORDER BY requested_at DESC, id LIMIT %(limit)s
@@ -126,6 +126,12 @@ CROSS JOIN LATERAL (
            coalesce(sum(l.cost_usd), 0)::float8 AS usd
     FROM llm_calls l WHERE l.backfill_id = f.id
 ) x
+CROSS JOIN LATERAL (
+    SELECT count(DISTINCT s.subject_id)::int AS in_batches
+    FROM llm_batches t JOIN llm_batch_items i ON i.batch_id = t.id AND i.worked_at IS NULL
+    JOIN llm_batch_subjects s ON s.item_id = i.id
+    WHERE t.backfill_id = f.id AND t.state NOT IN ('done', 'dropped')
+) y
 ORDER BY f.requested_at DESC, f.id
 
 -- name: stale_count

@@ -26,6 +26,7 @@ from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, Joining, SummaryRow, Waiting
 
 SQL = Statements("summaries")
+ALWAYS = (date.min, date.max)
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer."""
 
@@ -53,12 +54,21 @@ class PostgresSummaryStore(SummarySources, Leasing):
         parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
             tokens = dict(SQL.rows(connection, "claim", **parameters, without=list(without)))
-            if not tokens:
-                return []
-            rows = SQL.rows(connection, "claimed", **parameters, ids=list(tokens), tokens=list(tokens.values()))
-            if gone := tokens.keys() - {row.id for row in rows}:
-                self.give_back(connection, *((key, tokens[key]) for key in gone))
-            return self._loaded(connection, rows) if rows else []
+            return self._claimed(connection, tokens, eligibility)
+
+    def taken_over(self, tokens: Mapping[UUID, int], *, eligibility: Eligibility) -> list[Claimed]:
+        """Interactions whose leases are held already; of what is not due any more they are given back."""
+        with transaction(self._connections) as connection:
+            return self._claimed(connection, tokens, eligibility)
+
+    def _claimed(self, connection: Connection, tokens: Mapping[UUID, int], eligibility: Eligibility) -> list[Claimed]:
+        if not tokens:
+            return []
+        given = {**eligible(eligibility, ALWAYS), "ids": list(tokens), "tokens": list(tokens.values())}
+        rows = SQL.rows(connection, "claimed", **given)
+        if gone := tokens.keys() - {row.id for row in rows}:
+            self.give_back(connection, *((key, tokens[key]) for key in gone))
+        return self._loaded(connection, rows) if rows else []
 
     def revive(self, *, prompt_version: str, model: str) -> int:
         """Interactions that failed under another prompt or model become due (P19); returns how many."""
