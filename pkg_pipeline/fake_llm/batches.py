@@ -66,6 +66,13 @@ class Batches:
                 batch.polls_left -= 1
             return self._shown(batch, base_url)
 
+    def end_all(self) -> None:
+        """As if a day had passed."""
+        with self._lock:
+            for batch in self._batches.values():
+                if batch.ended_at is None:
+                    self._end(batch)
+
     def listed(self, *, base_url: str, limit: int, after_id: str | None) -> Record:
         """Newest first, paged by ``limit`` and ``after_id``."""
         with self._lock:

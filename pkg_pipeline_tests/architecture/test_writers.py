@@ -52,6 +52,9 @@ WRITERS: dict[str, set[str]] = {
     "llm_call_subjects": {"budgets", "erasing", "ledger"},
     "budgets": {"budgets"},
     "budget_reservations": {"budgets"},
+    "llm_batches": {"batches"},
+    "llm_batch_items": {"batches", "erasing"},
+    "llm_batch_subjects": {"batches", "erasing"},
     "leases": {"erasing", "folds", "leases", "summaries"},
     "dirty_partitions": {
         "forgetting",

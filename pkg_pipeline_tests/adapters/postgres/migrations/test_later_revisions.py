@@ -1,5 +1,5 @@
-"""Revisions 0018 to 0023: what was forgotten; what was edited, and not read again since; what was served lately; what a
-person decided about facts.
+"""Revisions 0018 to 0029: what was forgotten; what was edited, and not read again since; what was served lately; what a
+person decided about facts; what is on its way in message batches.
 """
 
 from __future__ import annotations
@@ -87,3 +87,13 @@ def test_revision_0025_goes_down_to_where_a_message_is_all_its_own_words(databas
         assert connection.execute(there).fetchone() == (False, False)
         said = connection.execute("SELECT own_words('ab cd ef', '{0,2,6,8}'), own_words('ab', '{}')").fetchone()
     assert said == ("ab\nef", "")
+
+
+def test_revision_0029_goes_down_to_where_nothing_is_sent_in_batches(database_url: str) -> None:
+    there = "SELECT to_regclass('llm_batches') IS NULL, to_regclass('llm_batch_subjects') IS NULL"
+    migrate.downgrade(database_url, "0025")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (True, True)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (False, False)
