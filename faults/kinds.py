@@ -26,6 +26,7 @@ MODULES: tuple[str, ...] = (
     "backup_kills",
     "damaged_backups",
     "migration_kills",
+    "batch_kills",
     "two_workers",
     "leaping_clock",
 )

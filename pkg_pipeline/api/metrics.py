@@ -181,6 +181,9 @@ def _queue(found: Statistics, counts: QueueCounts) -> Iterator[Metric]:
     profiles = [(("put_off",), counts.profiles_put_off), (("failed",), counts.profiles_failed)]
     yield _gauge("profiles_queue", "Profiles that are put off or given up.", ("state",), profiles)
     yield GaugeMetricFamily("pkg_backfills_open", "Backfills requested or running.", value=counts.backfills)
+    yield GaugeMetricFamily("pkg_batches_open", "Message batches on their way.", value=counts.batches)
+    questions = counts.batch_questions
+    yield GaugeMetricFamily("pkg_batch_questions", "Questions in these without a result yet.", value=questions)
     yield _gauge(
         "partitions_pending",
         "Partitions of which an attempt left something undone.",

@@ -173,11 +173,20 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
         findings.facts["llm"] |= {
             "window_tokens": settings.llm_window_tokens,
             "timeout_seconds": settings.llm_timeout_seconds,
+            "message_batches": _batches(settings),
             "usd_per_million_in": rate.input,
             "usd_per_million_out": rate.output,
         }
     except LlmMisconfigured as error:
         findings.problems.append(str(error))
+
+
+def _batches(settings: Settings) -> str:
+    if provider_of(settings).batches is None:
+        return "none: its protocol has no batches"
+    calls = settings.backfill_batch_from_calls
+    used = f"for backfills of {calls:,} calls and more" if calls else "only for backfill --batch"
+    return used if settings.anthropic_base_url is None else f"{used}, if the server has them"
 
 
 def _ask_own_server(settings: Settings, findings: Findings, *, is_long: bool) -> None:

@@ -117,6 +117,10 @@ def _print_queue(screen: Console, whole: dict[str, Any]) -> None:
     screen.print(f"{whole['waiting']:,} waiting, {whole['active']:,} active, {whole['failed']:,} failed", markup=False)
     if profiles["put_off"] or profiles["failed"]:
         screen.print(f"profiles: {profiles['put_off']:,} put off, {profiles['failed']:,} failed", markup=False)
+    batches = whole["batches"]
+    if batches["open"]:
+        flying = f"{counted(batches['questions'], 'question')} in {batches['open']:,}"
+        screen.print(f"message batches: {flying}, answered within a day", markup=False)
     for stopped in whole["stopped"]:
         screen.print(f"stopped until {_minute(stopped['until'])}: {stopped['reason']}", markup=False)
     for state, shape in whole["lists"].items():

@@ -38,7 +38,7 @@ class Patience:
 class Provider:
     """One kind of language model. ``model`` is its exact name, ``is_configured`` whether ``auto`` takes it, ``missing``
     what the settings lack, ``endpoint`` where texts are sent (None: nowhere), ``own_url`` the address of a server of
-    one's own, which needs no key, ``batches`` its message batches, if its protocol has any.
+    one's own, which needs no key, ``batches`` its message batches, None if its protocol has none.
     ``build`` may raise ``LlmMisconfigured``.
     """
 
@@ -50,7 +50,7 @@ class Provider:
     missing: Callable[[Settings], str | None] = lambda _: None
     endpoint: Callable[[Settings], str | None] = lambda _: None
     own_url: Callable[[Settings], str | None] = lambda _: None
-    batches: Callable[[Settings, Llm], LlmBatches | None] = lambda *_: None
+    batches: Callable[[Settings, Llm], LlmBatches | None] | None = None
 
 
 def price_table(settings: Settings) -> tuple[PriceRow, ...]:

@@ -89,7 +89,8 @@ class Process:
     @cached_property
     def batch_client(self) -> LlmBatches | None:
         """The message batches of the model's service, if its protocol has any. Raises as ``llm``."""
-        return self.provider.batches(self.settings, self.llm)
+        make = self.provider.batches
+        return None if make is None else make(self.settings, self.llm)
 
     @cached_property
     def batches(self) -> Batches:

@@ -114,6 +114,11 @@ class StoppedLane(Answer):
     until: datetime
 
 
+class BatchesQueue(Answer):
+    open: int = Field(description="Message batches on their way")
+    questions: int
+
+
 class Queue(Answer):
     """How many of each, and the first rows of every list."""
 
@@ -123,5 +128,6 @@ class Queue(Answer):
     profiles: ProfilesQueue
     partitions: int = Field(description="Partitions of which an attempt left something undone")
     backfills: int
+    batches: BatchesQueue
     stopped: list[StoppedLane]
     lists: QueueLists

@@ -41,6 +41,7 @@ def queue(store: PostgresMonitoringStore, params: MonitoringParams, *, now: date
         "profiles": {"put_off": counts.profiles_put_off, "failed": counts.profiles_failed},
         "partitions": sum(one.partitions for one in leftovers),
         "backfills": counts.backfills,
+        "batches": {"open": counts.batches, "questions": counts.batch_questions},
         "stopped": [stopped_json(one) for one in store.stopped_lanes(limit=params.unanswered_limit)],
         "lists": {
             state: queue_page(store, params, state, now=now, limit=limit, cursor=None).to_json() for state in STATES

@@ -121,13 +121,17 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """``active``: leases in force on interactions, ``active_others`` on other subjects."""
+    """``active``: leases in force on interactions, ``active_others`` on other subjects. ``batch_questions``: on their
+    way in ``batches``; what they are about is ``active``.
+    """
 
     active: int
     active_others: int
     profiles_put_off: int
     profiles_failed: int
     backfills: int
+    batches: int = 0
+    batch_questions: int = 0
 
 
 # ── lists ─────────────────────────────────────────────────────────────────────────────────────

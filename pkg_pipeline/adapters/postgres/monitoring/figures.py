@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pkg_pipeline.adapters.postgres.schema import items, sessions, summaries, work
+from pkg_pipeline.adapters.postgres.schema import batches, items, sessions, summaries, work
 from pkg_pipeline.adapters.postgres.schema.parts import pick
 
 p = sa.bindparam
@@ -227,12 +227,18 @@ def _counts() -> sa.ClauseElement:
         return sa.select(sa.func.count()).select_from(of).where(*where).scalar_subquery()
 
     profiles = summaries.PROFILE_ATTEMPTS
+    open_batches, questions = batches.LLM_BATCHES.alias("t"), batches.LLM_BATCH_ITEMS.alias("q")
+    is_open, is_asked = open_batches.c.state.not_in(["done", "dropped"]), questions.c.worked_at.is_(None)
     return sa.select(
         number(held_leases, held_leases.c.kind == "summary").label("active"),
         number(held_leases, held_leases.c.kind != "summary").label("active_others"),
         number(profiles, profiles.c.state == "waiting").label("profiles_put_off"),
         number(profiles, profiles.c.state == "failed").label("profiles_failed"),
         number(backfills, backfills.c.state.in_(["requested", "running"])).label("backfills"),
+        number(open_batches, is_open).label("batches"),
+        number(questions.join(open_batches, open_batches.c.id == questions.c.batch_id), is_open, is_asked).label(
+            "batch_questions"
+        ),
     )
 
 
