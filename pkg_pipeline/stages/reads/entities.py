@@ -45,9 +45,9 @@ class EntityAmbiguous(Exception):
 
 
 def entity_id(store: PostgresReadStore, asked: str) -> UUID:
-    """Of an id or name; of an account's id the person's. Raises EntityNotFound, EntityAmbiguous for a name."""
+    """Entity id of an id or name; an id is not looked up. Raises EntityNotFound, EntityAmbiguous for a name."""
     try:
-        return store.person(UUID(asked))
+        return UUID(asked)
     except ValueError:
         return find_entity(store, asked).id
 
