@@ -100,7 +100,7 @@ WRITERS: dict[str, set[str]] = {
     "served_windows": {"served_windows"},
     "erasures": {"forgetting"},
     "tombstones": {"forgetting"},
-    "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
+    "chunk_states": {"chunks", "people", "spaces"},  # a space takes along what says that it is complete
 }
 """Table → the files of statements that may write it. A new line here is a decision, not a formality.
 

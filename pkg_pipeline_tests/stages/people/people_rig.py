@@ -20,6 +20,10 @@ from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline_tests.digest import DERIVED_TABLES, LOGICAL_TABLES, tables
 
 NOW = "2025-03-15T12:00:00+00:00"
+WEEK = date(2025, 6, 15)
+LATER = "2025-06-23T12:00:00+00:00"
+"""When somebody is known for long enough to have a profile of that week."""
+
 DAYS = (date(2025, 1, 1), date(2025, 3, 31))
 RITA, OTHER_RITA, OLEG = (
     hashing.entity_id(source, name) for source, name in (("chat", "rita"), ("mail", "rg"), ("chat", "oleg"))
@@ -94,7 +98,7 @@ class People:
         memory.items.run(Billing("backfill"))
         memory.summarize(DAYS, Billing("backfill"))
         if profiles:
-            memory.profiles.run("2025-03-02", Billing("backfill"))
+            memory.profiles.build_weeks([WEEK], Billing("backfill"))
         memory.build_interactions()
         if chunks:
             memory.chunks.build(DAYS)
@@ -105,6 +109,15 @@ class People:
     def rows(self, asked: str, *given: object) -> list[tuple[Any, ...]]:
         with self.memory.connections.connection() as connection:
             return connection.execute(asked.encode(), given or None).fetchall()
+
+    def told(self) -> dict[str, str]:
+        """The summary of each chat, which has one interaction."""
+        return dict(
+            self.rows(
+                "SELECT c.external_id, s.summary FROM live_summaries s JOIN interactions i ON i.id = s.interaction_id"
+                " JOIN chats c ON c.id = i.chat_id ORDER BY 1"
+            )
+        )
 
     def held(self) -> dict[str, list[tuple[Any, ...]]]:
         """All that was imported, or made of it."""

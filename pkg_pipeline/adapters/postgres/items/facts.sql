@@ -4,6 +4,11 @@
 -- Whom the facts of a conversation are about as they are stored.
 SELECT DISTINCT entity_id, lower(about_name) AS about_name, told_by FROM entity_facts WHERE interaction_id = %(interaction)s
 
+-- name: employers
+-- Where the conversation said that people work.
+SELECT entity_id, unnest(ARRAY[value, read_value]) AS name FROM entity_facts
+WHERE interaction_id = %(interaction)s AND fact_type = 'organization' AND entity_id IS NOT NULL
+
 -- name: namesakes
 -- Who may be meant by a name: whoever has it in full, and everybody who writes in the chat.
 SELECT e.id AS entity_id, e.name, e.is_self, (names_of(e.id))[2:] AS other_names FROM entities e

@@ -92,19 +92,24 @@ WHERE r.interaction_id IN (
     WHERE f.about_name IS NOT NULL AND (f.entity_id = ANY(%(people)s) OR lower(f.about_name) = ANY(%(names)s::text[])))
 
 -- name: move_pieces
--- Recall finds pieces by whose they are; the next run indexes them anew.
+-- Recall finds pieces by whose they are, in the order in which they are made. Without their hashes the next run makes them anew.
 UPDATE memory_chunks c
-SET scopes = ARRAY(SELECT DISTINCT coalesce(m.new, s) FROM unnest(c.scopes) AS s
-                   LEFT JOIN moved_people m ON m.chat_id = c.chat_id AND m.old = s AND NOT m.is_split),
+SET scopes = ARRAY(SELECT coalesce(m.new, s) FROM unnest(c.scopes) AS s
+                   LEFT JOIN moved_people m ON m.chat_id = c.chat_id AND m.old = s AND NOT m.is_split
+                   GROUP BY 1 ORDER BY coalesce(m.new, s) = c.chat_id, coalesce(m.new, s)),
     sender_entity_id = coalesce((SELECT m.new FROM moved_people m
-                                 WHERE m.chat_id = c.chat_id AND m.old = c.sender_entity_id AND NOT m.is_split), c.sender_entity_id)
-WHERE c.chat_id IN (SELECT chat_id FROM moved_people WHERE NOT is_split)
-  AND c.scopes && ARRAY(SELECT old FROM moved_people WHERE NOT is_split)
-RETURNING no
+                                 WHERE m.chat_id = c.chat_id AND m.old = c.sender_entity_id AND NOT m.is_split), c.sender_entity_id),
+    index_hash = ''
+WHERE c.chat_id IN (SELECT chat_id FROM moved_people)
+  AND EXISTS (SELECT FROM moved_people m WHERE m.chat_id = c.chat_id AND m.old = ANY(c.scopes || c.sender_entity_id))
+RETURNING no, interaction_id
 
 -- name: move_vectors
-UPDATE chunk_embeddings e SET scopes = c.scopes FROM memory_chunks c
-WHERE e.chunk_no = ANY(%(numbers)s) AND c.no = e.chunk_no AND e.scopes <> c.scopes
+UPDATE chunk_embeddings e SET scopes = c.scopes, index_hash = '' FROM memory_chunks c
+WHERE e.chunk_no = ANY(%(numbers)s) AND c.no = e.chunk_no
+
+-- name: outdate_pieces
+UPDATE chunk_states SET input_hash = '' WHERE interaction_id = ANY(%(interactions)s)
 
 -- name: copy_codes
 -- A piece has a code in each of its scopes: from that of all (zero) into new ones …

@@ -87,9 +87,10 @@ def _move(connection: Connection, moved: Collection[tuple[UUID, UUID, UUID]]) ->
     for pair in SQL.rows(connection, "pairs"):
         SQL.run(connection, "move_in_readings", old=pair.old, new=pair.new)
     SQL.run(connection, "read_again")
-    numbers = SQL.values(connection, "move_pieces")
+    pieces = SQL.rows(connection, "move_pieces")
     scopes = sorted({*olds, *news})
-    if numbers:
+    if numbers := [piece.no for piece in pieces]:
+        SQL.run(connection, "outdate_pieces", interactions=list({piece.interaction_id for piece in pieces}))
         SQL.run(connection, "move_vectors", numbers=numbers)
         codes = Counter(SQL.rows(connection, "copy_codes", numbers=numbers))
         codes.subtract(SQL.rows(connection, "drop_codes", numbers=numbers, scopes=scopes))
