@@ -106,7 +106,8 @@ def test_revision_0027_goes_down_to_where_each_account_is_a_person(database_url:
         connection.execute("INSERT INTO chat_members VALUES (%s, %s)", (first, second))
         connection.execute(
             "INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,"
-            " is_outgoing, external_id, content, content_hash) VALUES (%s, %s, now(), now(), 1, 0, false, '1', 'a', 'h')",
+            " is_outgoing, external_id, content, content_hash)"
+            " VALUES (%s, %s, now(), now(), 1, 0, false, '1', 'a', 'h')",
             (first, second),
         )
         connection.execute("UPDATE entities SET merged_into = %s, own_name = 'R.' WHERE id = %s", (first, second))
