@@ -20,6 +20,7 @@ from pkg_pipeline.api.items import item_routes
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring.routes import monitoring_routes
 from pkg_pipeline.api.parameters import known_parameters
+from pkg_pipeline.api.people import people_routes
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import Admission, refused_by_guard
@@ -52,6 +53,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         dependencies=[Depends(known_parameters)],
     )
     problems.install(app)
+    if deps.people is not None:
+        app.include_router(people_routes(deps.people, entities=deps.reads))
     app.include_router(reading_routes(deps))
     app.include_router(health_routes(deps))
     if deps.backfills is not None:

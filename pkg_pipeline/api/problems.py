@@ -18,6 +18,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
+from pkg_pipeline.stages.people.records import DecisionUnknown
 from pkg_pipeline.stages.reads.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.reads.facts import FactUnknown
 from pkg_pipeline.stages.reads.items import ItemUnknown
@@ -94,6 +95,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ItemUnknown, _no_item)
     app.add_exception_handler(FactUnknown, _no_fact)
     app.add_exception_handler(LineUnknown, _no_line)
+    app.add_exception_handler(DecisionUnknown, _no_decision)
     app.add_exception_handler(StoreUnavailable, _unavailable)
     app.add_exception_handler(PoolTimeout, _unreachable)
     app.add_exception_handler(psycopg.Error, _database)
@@ -166,6 +168,10 @@ def _no_fact(_: Request, error: Exception) -> Response:
 
 def _no_line(_: Request, error: Exception) -> Response:
     return problem(404, str(error), kind="line-not-found")
+
+
+def _no_decision(_: Request, error: Exception) -> Response:
+    return problem(404, str(error), kind="decision-not-found")
 
 
 def _ambiguous(_: Request, error: Exception) -> Response:

@@ -85,7 +85,7 @@ def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clo
             RecallRequest(
                 query=query.replace("\0", " "),
                 now=now,
-                entity_id=None if entity is None else entity_id(entities, entity),
+                entity_id=None if entity is None else entities.person(entity_id(entities, entity)),
                 chat_id=chat_named(session, "session") if session else chat_named(chat, "chat"),
                 topics=tuple(one.replace("\0", "") for one in topic or ()),
                 top_k=top_k,

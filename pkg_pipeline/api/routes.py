@@ -28,6 +28,7 @@ from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.reads.stores import ReceiptSink, SummaryFilter, SummaryStatus
 from pkg_pipeline.stages.recall.stage import RecallParts
 from pkg_pipeline.wiring.forgetting import ForgettingWork
+from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline.wiring.process import Space
 from pkg_pipeline.wiring.sessions import SessionWork
 
@@ -57,6 +58,7 @@ class ApiDependencies:
     backfills: BackfillDesk | None = None
     items: ItemPorts | None = None
     facts: FactPorts | None = None
+    people: PeopleWork | None = None
     why: PostgresWhyReads | None = None
     forgetting: ForgettingWork | None = None
     set_category: SetCategory | None = None

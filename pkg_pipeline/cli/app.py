@@ -30,7 +30,11 @@ COMMANDS = {
     "import": ("importing", "import_files", "Take conversations in. Repeating an import changes nothing twice."),
     "run": ("run", "run", "Work off all that is due now, or a range of days, through Dagster, here."),
     "backfill": ("backfill", "backfill", "Summarise older conversations, or stale ones again; forecast first."),
-    "entities": ("reading", "entities", "Everybody the memory knows, by name."),
+    "entities": (
+        "people",
+        "group",
+        "Everybody the memory knows, by name; who is who: merge, split, alias, rename, suggest.",
+    ),
     "context": ("reading", "context", "Everything that matters about somebody, within a token budget."),
     "recall": ("recalling", "recall", "The messages, decisions and facts that answer a question."),
     "export": ("export", "export", "A table of the memory as CSV, JSON lines or Parquet."),

@@ -111,13 +111,18 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A participant; ``is_self`` marks the owner of this memory."""
+    """A participant; ``is_self`` marks the owner of this memory. ``other_names``: of other accounts, or added (B20)."""
 
     entity_id: UUID
     name: str
     is_self: bool
     type: EntityType = "person"
     organization: str | None = None
+    other_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.other_names)
 
     def __hash__(self) -> int:
         return hash(self.entity_id.int)

@@ -26,7 +26,9 @@ GONE = {"summary_items"}
 WRITERS: dict[str, set[str]] = {
     "installation": {"work"},
     "organizations": {"facts"},
-    "entities": {"forgetting", "erasing", "facts", "ingest"},
+    "entities": {"forgetting", "erasing", "facts", "ingest", "people"},
+    "entity_verdicts": {"people"},
+    "entity_aliases": {"people"},
     "entity_identities": {"forgetting", "erasing", "ingest"},
     "entity_facts": {"forgetting", "erasing", "facts", "ingest", "interactions"},
     "chats": {"erasing", "ingest", "interactions"},
@@ -39,8 +41,8 @@ WRITERS: dict[str, set[str]] = {
     "interactions": {"erasing", "interactions"},
     "interaction_participants": {"forgetting", "interactions"},
     "entity_days": {"interactions"},
-    "interaction_summaries": {"erasing", "ingest", "interactions", "summaries"},
-    "interaction_readings": {"forgetting", "readings"},
+    "interaction_summaries": {"erasing", "ingest", "interactions", "people", "summaries"},
+    "interaction_readings": {"forgetting", "people", "readings"},
     "reading_attempts": {"forgetting", "readings"},
     "items": {"ingest", "items"},
     "item_people": {"forgetting", "items"},
@@ -67,6 +69,7 @@ WRITERS: dict[str, set[str]] = {
         "interactions",
         "items",
         "partitions",
+        "people",
         "profiles",
         "readings",
         "summaries",
@@ -76,7 +79,7 @@ WRITERS: dict[str, set[str]] = {
     "served_lines": {"erasing", "echoes"},
     "message_echoes": {"echoes"},
     "context_receipts": {"forgetting", "erasing", "receipts"},
-    "entity_relationship_profiles": {"forgetting", "erasing", "profiles"},
+    "entity_relationship_profiles": {"forgetting", "erasing", "people", "profiles"},
     "profile_attempts": {"forgetting", "erasing", "profiles"},
     "archived_messages": {"forgetting", "erasing", "archive", "ingest"},
     "archive_months": {"forgetting", "erasing", "archive", "ingest"},
@@ -88,24 +91,25 @@ WRITERS: dict[str, set[str]] = {
     "ledger_statistics_marks": {"monitoring"},
     "backfill_interactions": {"erasing", "backfills"},
     "embedding_spaces": {"spaces"},
-    "memory_chunks": {"chunks"},
-    "chunk_embeddings": {"vectors"},
-    "chunk_codes": {"vectors"},
+    "memory_chunks": {"chunks", "people"},
+    "chunk_embeddings": {"people", "vectors"},
+    "chunk_codes": {"people", "vectors"},
     "chunk_scopes": {"vectors"},
     "chunk_terms": {"chunks"},
-    "speaker_terms": {"chunks"},
+    "speaker_terms": {"chunks", "people"},
     "conversation_sessions": {"forgetting", "erasing", "appending", "folds", "sessions"},
     "session_summaries": {"forgetting", "appending", "folds"},
     "memory_topics": {"forgetting", "folds"},
     "served_windows": {"served_windows"},
     "erasures": {"forgetting"},
     "tombstones": {"forgetting"},
-    "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
+    "chunk_states": {"chunks", "people", "spaces"},  # a space takes along what says that it is complete
 }
 """Table → the files of statements that may write it. A new line here is a decision, not a formality.
 
 What rests on a deleted message is withheld at once (P29), and an interaction that was cut anew takes what hangs on it
-along: so the earlier stages reach into the tables of summaries, to withhold and to move, never to say anything.
+along: so the earlier stages reach into the tables of summaries, to withhold and to move, never to say anything. So does
+who is who: what moves with an account moves at once (B20).
 """
 
 

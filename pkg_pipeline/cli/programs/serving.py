@@ -31,6 +31,7 @@ from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.chats import set_category
 from pkg_pipeline.wiring.facts import FactReview
 from pkg_pipeline.wiring.memory import context_settings
+from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.summaries import ReachableBackfills
@@ -80,6 +81,7 @@ def serve(
                         backfills=ReachableBackfills(memory.backfills),
                         items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
                         facts=FactPorts(reads=review.reads, decide=review.decide, add=review.add),
+                        people=PeopleWork(memory),
                         why=PostgresWhyReads(reads),
                         forgetting=memory.forgetting,
                         set_category=partial(set_category, memory),

@@ -126,13 +126,13 @@ def keys_of(text: str) -> frozenset[str]:
 def find_person(name: str, people: Sequence[Person]) -> Person | None:
     """The person of that name: in full, by a part, or in another form or script, if it is only one."""
     wanted = comparable(name)
-    exact = [person for person in people if comparable(person.name) == wanted]
+    exact = [person for person in people if any(comparable(one) == wanted for one in person.names)]
     if exact:
         return exact[0] if len(exact) == 1 else None
     parts = set(wanted.split())
-    partial = [person for person in people if parts and parts <= set(comparable(person.name).split())]
+    partial = [p for p in people if parts and any(parts <= set(comparable(one).split()) for one in p.names)]
     if not partial and parts:
-        partial = [person for person in people if _is_named(name, person.name)]
+        partial = [person for person in people if any(_is_named(name, one) for one in person.names)]
     return partial[0] if len(partial) == 1 else None
 
 
@@ -152,7 +152,8 @@ class Known:
     def __init__(self, people: Iterable[Person], texts: Sequence[str]) -> None:
         self._people = tuple(people)
         self._texts = tuple(texts)
-        names = [*(p.name for p in self._people), *(p.organization for p in self._people if p.organization)]
+        organizations = [person.organization for person in self._people if person.organization]
+        names = [*(name for person in self._people for name in person.names), *organizations]
         self._keys = frozenset(key for name in names for part in name.split() for key in keys(part))
         self._named_keys = self._keys | frozenset(key for text in self._texts for key in keys_of(text))
         self._han = "\n".join((*names, *self._texts))

@@ -81,6 +81,19 @@ class Items:
         usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls if calls else 0.0
         return ItemsEstimate(waiting.talks, calls, tokens_in + tokens_out, usd)
 
+    def follow(self) -> None:
+        """Items and facts follow the conversations and their people as they are now, without reading anything; a run
+        under way does so itself.
+        """
+        work = self.access.work
+        held = self.store.begin(holder=work.holder, lease_seconds=work.lease_seconds)
+        if held is not None:
+            try:
+                with self.store.work(held) as following:
+                    following.catch_up()
+            finally:
+                self.store.release([held])
+
     def run(
         self, billing: Billing, *, on_progress: Callable[[ItemsReport], None] = lambda _: None, stale: bool = False
     ) -> ItemsReport:

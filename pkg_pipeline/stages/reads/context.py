@@ -138,7 +138,7 @@ def entity_context(
     if rows is None:
         raise EntityUnknown(str(request.entity_id))
     if request.hint is not None and relevant is not None:
-        rows = replace(rows, relevant=relevant(request))
+        rows = replace(rows, relevant=relevant(replace(request, entity_id=rows.entity.id)))
     rows = replace(rows, card=card_of(rows, rules))
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),

@@ -134,13 +134,15 @@ DELETE FROM chat_members WHERE chat_id = %(chat)s
 DELETE FROM chats WHERE id = %(chat)s
 
 -- name: lonely
--- People mentioned nowhere else.
-SELECT e.id FROM entities e
-WHERE e.id = ANY(%(people)s)
-  AND NOT EXISTS (SELECT FROM chat_members c WHERE c.entity_id = e.id)
-  AND NOT EXISTS (SELECT FROM interaction_participants p WHERE p.entity_id = e.id)
-  AND NOT EXISTS (SELECT FROM message_entities m WHERE m.entity_id = e.id)
-  AND NOT EXISTS (SELECT FROM entity_facts f WHERE f.entity_id = e.id)
+-- People mentioned nowhere else, with all their accounts.
+SELECT a.id FROM (SELECT DISTINCT person_of(g.id) AS person FROM unnest(%(people)s::uuid[]) AS g (id)) p
+JOIN entities a ON a.id = ANY(accounts_of(p.person))
+WHERE NOT EXISTS (
+    SELECT FROM entities e WHERE e.id = ANY(accounts_of(p.person)) AND (
+        EXISTS (SELECT FROM chat_members c WHERE c.entity_id = e.id)
+        OR EXISTS (SELECT FROM interaction_participants t WHERE t.entity_id = e.id)
+        OR EXISTS (SELECT FROM message_entities m WHERE m.entity_id = e.id)
+        OR EXISTS (SELECT FROM entity_facts f WHERE f.entity_id = e.id)))
 
 -- name: delete_identities
 DELETE FROM entity_identities WHERE entity_id = ANY(%(lonely)s)

@@ -84,29 +84,30 @@ class PostgresForgetting:
     # ── what is meant ─────────────────────────────────────────────────────────────────────────
 
     def person(self, person_id: UUID, *, with_mentions: bool) -> Surveyed:
-        """Somebody: chats with them alone, what they wrote elsewhere, what is known of them. ``with_mentions``: also
-        messages of others that say their name. Raises NotForgotten for oneself.
+        """Somebody with all their accounts: chats with them alone, what they wrote elsewhere, what is known of them.
+        ``with_mentions``: also messages of others that say their name. Raises NotForgotten for oneself.
         """
         known = SQL.one(self._connections, "person", person=person_id)
         if known is None or known.is_self:
             raise NotForgotten("oneself is in every conversation: forget chats, or uninstall the memory")
-        naming = f"%{_escaped(known.name)}%" if known.name else None
-        chats = SQL.values(self._connections, "own_chats", person=person_id)
+        people = list(known.accounts)
+        naming = [f"%{_escaped(name)}%" for name in known.names if name] or None
+        chats = SQL.values(self._connections, "own_chats", people=people)
         said = SQL.rows(
             self._connections,
             "said_elsewhere",
-            person=person_id,
+            people=people,
             chats=chats,
             naming=naming if with_mentions else None,
         )
-        plan = Plan("entity", tuple(chats), {row.chat_id: tuple(row.ids) for row in said}, (person_id,))
+        plan = Plan("entity", tuple(chats), {row.chat_id: tuple(row.ids) for row in said}, tuple(people))
         mentions = 0
         if naming is not None and not with_mentions:
             mentions = SQL.value(self._connections, "naming", chats=chats, ids=plan.ids, naming=naming)
         salted = self._salted()
-        accounts = SQL.rows(self._connections, "identities", person=person_id)
-        people = [salted.person(one.source, one.external_id) for one in accounts]
-        return self._surveyed(plan, people, mentions)
+        accounts = SQL.rows(self._connections, "identities", people=people)
+        gone = [salted.person(one.source, one.external_id) for one in accounts]
+        return self._surveyed(plan, gone, mentions)
 
     def chat(self, kind: ErasureKind, chat_id: UUID) -> Surveyed:
         return self._surveyed(Plan(kind, (self._chat(chat_id).id,)))
@@ -250,8 +251,8 @@ class PostgresForgetting:
     def erase_person(self, person_id: UUID) -> None:
         """Who no longer says anything: names, accounts, facts, profiles, and where they took part."""
         with transaction(self._connections) as connection:
-            ERASING.run(connection, "lock_items")
             ERASING.run(connection, "lock_selves")
+            ERASING.run(connection, "lock_items")
             ERASING.run(connection, "delete_served")
             for step in _PERSON:
                 SQL.run(connection, step, person=person_id)

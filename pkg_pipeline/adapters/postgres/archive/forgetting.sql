@@ -11,18 +11,20 @@ SELECT count(*) FROM import_batches WHERE status = 'running'
 SELECT id, source, external_id, kind FROM chats WHERE id = %(chat)s
 
 -- name: person
-SELECT e.id, e.name, e.is_self FROM entities e WHERE e.id = %(person)s
+-- Whoever has the account; accounts: all of theirs, the one that stands for them last; names: all they are called.
+SELECT e.id, e.is_self, (accounts_of(e.id))[2:] || e.id AS accounts, names_of(e.id) AS names
+FROM entities e WHERE e.id = person_of(%(person)s)
 
 -- name: identities
-SELECT source, external_id FROM entity_identities WHERE entity_id = %(person)s ORDER BY 1, 2
+SELECT source, external_id FROM entity_identities WHERE entity_id = ANY(%(people)s) ORDER BY 1, 2
 
 -- name: own_chats
 -- Chats with nobody else but oneself.
 SELECT c.id FROM chats c
-WHERE EXISTS (SELECT FROM chat_members m WHERE m.chat_id = c.id AND m.entity_id = %(person)s)
+WHERE EXISTS (SELECT FROM chat_members m WHERE m.chat_id = c.id AND m.entity_id = ANY(%(people)s))
   AND NOT EXISTS (
       SELECT FROM chat_members m JOIN entities e ON e.id = m.entity_id
-      WHERE m.chat_id = c.id AND m.entity_id <> %(person)s AND NOT e.is_self
+      WHERE m.chat_id = c.id AND m.entity_id <> ALL(%(people)s) AND NOT e.is_self
   )
 ORDER BY c.id
 
@@ -31,14 +33,14 @@ ORDER BY c.id
 SELECT m.chat_id, array_agg(m.id ORDER BY m.id) AS ids
 FROM messages m LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
 WHERE m.chat_id <> ALL(%(chats)s)
-  AND (m.sender_entity_id = %(person)s
-       OR %(naming)s::text IS NOT NULL AND coalesce(a.content, m.content) ILIKE %(naming)s)
+  AND (m.sender_entity_id = ANY(%(people)s)
+       OR %(naming)s::text[] IS NOT NULL AND coalesce(a.content, m.content) ILIKE ANY(%(naming)s))
 GROUP BY m.chat_id ORDER BY m.chat_id
 
 -- name: naming
 -- Messages of others that say a name.
 SELECT count(*) FROM messages m LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
-WHERE m.chat_id <> ALL(%(chats)s) AND m.id <> ALL(%(ids)s) AND coalesce(a.content, m.content) ILIKE %(naming)s
+WHERE m.chat_id <> ALL(%(chats)s) AND m.id <> ALL(%(ids)s) AND coalesce(a.content, m.content) ILIKE ANY(%(naming)s)
 
 -- name: in_range
 SELECT id FROM messages WHERE chat_id = %(chat)s AND sent_at BETWEEN %(from_at)s AND %(to_at)s ORDER BY id
@@ -179,7 +181,7 @@ DELETE FROM message_entities WHERE entity_id = %(person)s
 DELETE FROM interaction_participants WHERE entity_id = %(person)s
 
 -- name: unname_forwards
-UPDATE messages SET forwarded_from = NULL WHERE forwarded_from IN (SELECT name FROM entities WHERE id = %(person)s)
+UPDATE messages SET forwarded_from = NULL WHERE forwarded_from = ANY(names_of(%(person)s))
 
 -- name: delete_facts_of
 DELETE FROM entity_facts WHERE entity_id = %(person)s OR told_by = %(person)s

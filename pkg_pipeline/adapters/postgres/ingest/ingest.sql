@@ -365,19 +365,47 @@ SELECT count(*) FILTER (WHERE is_changed AND NOT is_newly_deleted) AS updated,
 -- name: lock_entities
 SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
 
+-- name: lock_people
+-- With all accounts of their persons, in one order.
+SELECT e.id FROM entities e
+WHERE e.id IN (
+    SELECT id FROM entities WHERE id = ANY(%(ids)s)
+    UNION SELECT a.id FROM entities g JOIN entities a ON a.id = g.merged_into OR a.merged_into = coalesce(g.merged_into, g.id)
+    WHERE g.id = ANY(%(ids)s))
+ORDER BY e.id FOR NO KEY UPDATE
+
 -- name: upsert_names
--- The latest name wins; groups where a member's name changed are attributed again (P34).
-WITH named AS (
-    UPDATE entities e SET name = given.name, name_at = given.at
-    FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS given (id, name, at), entities before
-    WHERE e.id = given.id AND before.id = given.id AND (given.at, given.name COLLATE "C") > (e.name_at, e.name COLLATE "C")
-    RETURNING e.id, before.name <> e.name AS is_other
+-- The latest name of an account wins. A person is called as somebody chose, else by the latest name of their accounts; groups
+-- where a member's name changed are attributed again (P34).
+WITH given AS (
+    SELECT * FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS g (id, name, at)
+), people AS (
+    SELECT DISTINCT coalesce(e.merged_into, e.id) AS id FROM given JOIN entities e ON e.id = given.id
+), accounts AS (
+    SELECT a.id, p.id AS person, a.chosen_name, a.name AS before,
+           CASE WHEN n.is_newer THEN g.name ELSE n.own END AS own, CASE WHEN n.is_newer THEN g.at ELSE a.name_at END AS at
+    FROM people p
+    CROSS JOIN LATERAL (SELECT * FROM entities WHERE id = p.id UNION ALL SELECT * FROM entities WHERE merged_into = p.id) a
+    LEFT JOIN given g ON g.id = a.id
+    CROSS JOIN LATERAL (
+        SELECT coalesce(a.own_name, a.name) AS own,
+               (g.at, g.name COLLATE "C") > (a.name_at, coalesce(a.own_name, a.name) COLLATE "C") AS is_newer
+    ) n
+), called AS (
+    SELECT person, coalesce(max(chosen_name), (array_agg(own ORDER BY at DESC, own COLLATE "C" DESC))[1]) AS name
+    FROM accounts GROUP BY person
+), named AS (
+    UPDATE entities e SET name = c.name, own_name = nullif(a.own, c.name), name_at = a.at
+    FROM accounts a JOIN called c ON c.person = a.person
+    WHERE e.id = a.id AND (e.name, e.own_name, e.name_at) IS DISTINCT FROM (c.name, nullif(a.own, c.name), a.at)
+    RETURNING e.id, coalesce(e.merged_into, e.id) AS person, a.before <> c.name AS is_other
 ), searched AS (
     -- chunks are found by the names of participants
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(i.day), 'other names'
-    FROM named JOIN interaction_participants p ON p.entity_id = named.id JOIN interactions i ON i.id = p.interaction_id
-    WHERE named.is_other GROUP BY i.day
+    FROM (SELECT DISTINCT person FROM named WHERE is_other) n
+    JOIN interaction_participants p ON p.entity_id = n.person JOIN interactions i ON i.id = p.interaction_id
+    GROUP BY i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
 SELECT 'interactions', c.id::text, 'other names', b.first_at, b.last_at

@@ -17,6 +17,8 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import compare
 from pkg_pipeline.adapters.postgres.ingest.echoes import mark, served_in
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in
+from pkg_pipeline.adapters.postgres.ingest.names import name_entities
+from pkg_pipeline.adapters.postgres.people.settling import settle
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, Standing
@@ -132,7 +134,7 @@ class PostgresIngestStore:
                 connection.execute(query("ingest", "lock_entities"), {"ids": selves})
             _write_chats(connection, batch, selves)
             if selves:
-                connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+                adopt(connection, selves)
             if not batch.messages:
                 return IngestCounts()
             now = exported_at if self._now is None else self._now()
@@ -175,10 +177,17 @@ def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[U
     selves = [row.id for row in entities if row.is_self]
     if selves:
         connection.execute(query("ingest", "lock_selves"))
+        connection.execute(query("people", "lock_items"))  # before entities, as whoever folds items does
         selves = SQL.values(connection, "new_selves", ids=selves)
     else:
         connection.execute(query("ingest", "share_selves"))
     return selves
+
+
+def adopt(connection: Connection, selves: Sequence[UUID]) -> None:
+    """These accounts become me; whoever they were joined with is somebody else then."""
+    connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+    settle(connection)
 
 
 def insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> None:
@@ -186,13 +195,6 @@ def insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> No
         columns = _columns(entities, "id", "source", "external_id", "name", "name_at")
         connection.execute(query("ingest", "insert_entities"), columns)
         connection.execute(query("ingest", "insert_identities"), columns)
-
-
-def name_entities(connection: Connection, entities: Mapping[UUID, tuple[datetime, str]]) -> None:
-    """The latest name of each entity with its time; an older one changes nothing."""
-    named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
-    connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
-    connection.execute(query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]})
 
 
 def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UUID]) -> None:

@@ -36,8 +36,10 @@ SELECT partition_key::uuid AS chat_id, array_agg(id) AS ids, min(from_at) AS fro
 FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = ANY(%(chats)s::uuid[]::text[]) GROUP BY 1
 
 -- name: members
-SELECT c.chat_id, c.entity_id, e.name, e.is_self
-FROM chat_members c JOIN entities e ON e.id = c.entity_id WHERE c.chat_id = ANY(%(chats)s)
+-- People, whichever of their accounts wrote, by all their names.
+SELECT c.chat_id, p.id AS entity_id, names_of(p.id) AS names, p.is_self
+FROM (SELECT DISTINCT chat_id, person_of(entity_id) AS person FROM chat_members WHERE chat_id = ANY(%(chats)s)) c
+JOIN entities p ON p.id = c.person
 
 -- name: mark_mass
 -- P34: a group with too many senders is mass, unless a person or the export says otherwise.
@@ -312,7 +314,8 @@ UPDATE interactions SET status = 'completed' WHERE id IN (
 SELECT partition_key::uuid AS entity_id, array_agg(id) AS ids, (min(from_at) AT TIME ZONE 'UTC')::date AS from_day
 FROM dirty_partitions
 WHERE asset = 'entity_days' AND (%(chats)s::uuid[] IS NULL OR partition_key IN (
-    SELECT entity_id::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])))
+    SELECT person_of(entity_id)::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])
+    UNION SELECT entity_id::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])))
 GROUP BY 1 ORDER BY 1
 
 -- name: lock_entities

@@ -103,7 +103,7 @@ def _open(
     mass = {row.id for row in SQL.rows(connection, "mark_mass", chats=list(marks), mass_senders=mass_senders)}
     members: dict[UUID, dict[UUID, tuple[tuple[str, ...], bool]]] = {chat: {} for chat in marks}
     for row in SQL.rows(connection, "members", chats=list(marks)):
-        members[row.chat_id][row.entity_id] = ((row.name,), row.is_self)
+        members[row.chat_id][row.entity_id] = (tuple(row.names), row.is_self)
     bounds = {
         "chat": list(marks),
         "from_at": [row.from_at for row in marks.values()],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -46,13 +46,16 @@ def save_facts(
     In the caller's transaction. Facts about nobody known are left out.
     """
     before = SQL.rows(connection, "stated", Known.of, interaction=interaction)
+    left: dict[UUID, set[str]] = {}
+    for row in SQL.rows(connection, "employers", interaction=interaction):
+        left.setdefault(row.entity_id, set()).update({row.name} - {None})
     bound = [_bound(connection, fact, chat) for fact in facts if fact.entity_id is not None or fact.about_name]
     SQL.run(connection, "drop", interaction=interaction, stated=[fact.id for fact in bound])
     if bound:
         rows = [{**row, **_needed(rules, fact)} for row, fact in zip(rows_of(bound), bound, strict=True)]
         SQL.run(connection, "insert", interaction=interaction, facts=Jsonb(rows))
     people = {*before, *(Known.of(fact.entity_id, fact.about_name, fact.told_by) for fact in bound)}
-    return settle_facts(connection, people)
+    return settle_facts(connection, people, left=left)
 
 
 def _needed(rules: ConfirmRules, fact: ReadFact) -> dict[str, float]:
@@ -69,9 +72,12 @@ def _bound(connection: Connection, fact: ReadFact, chat: UUID) -> ReadFact:
     return fact if person is None else replace(fact, entity_id=person.entity_id)
 
 
-def settle_facts(connection: Connection, people: Iterable[Known]) -> frozenset[UUID]:
+def settle_facts(
+    connection: Connection, people: Iterable[Known], *, left: Mapping[UUID, Collection[str]] | None = None
+) -> frozenset[UUID]:
     """Makes of the facts of these people what was decided about them, closes what newer ones end, opens again what
     nothing ends any more, and sets where they work; returns the conversations whose facts are others than before.
+    ``left``: organisations that were told of them until now.
     """
     chosen = sorted(set(people), key=repr)
     if not chosen:
@@ -112,7 +118,7 @@ def settle_facts(connection: Connection, people: Iterable[Known]) -> frozenset[U
                 for row in rows
                 if _whose(row) == one and row.fact_type == EMPLOYER
                 for value in (row.value, row.said)
-            }
+            }.union((left or {}).get(one.entity_id, ()))
             _employ(connection, one.entity_id, [fact for fact in facts if fact.fact_type == EMPLOYER], until, known)
     return frozenset(one for one in changed if one is not None)
 

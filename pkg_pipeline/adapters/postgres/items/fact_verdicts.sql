@@ -28,15 +28,18 @@ VALUES (%(fact_id)s, %(entity_id)s, %(about_name)s, %(told_by)s, %(fact_type)s, 
 
 -- name: of_people
 -- What was decided about facts of these people, of somebody by the name that one person calls them, and about these facts.
-SELECT v.fact_id, v.entity_id, v.about_name, v.told_by, v.fact_type, v.said, v.action, v.value, v.decided_at AS at
+SELECT v.fact_id, person_of(v.entity_id) AS entity_id, v.about_name, person_of(v.told_by) AS told_by, v.fact_type, v.said,
+       v.action, v.value, v.decided_at AS at
 FROM fact_verdicts v
-WHERE v.entity_id = ANY(%(people)s) OR v.fact_id = ANY(%(facts)s)
+WHERE v.entity_id IN (SELECT a FROM unnest(%(people)s::uuid[]) AS p, unnest(accounts_of(p)) AS a) OR v.fact_id = ANY(%(facts)s)
    OR (v.entity_id IS NULL AND EXISTS (
         SELECT FROM unnest(%(names)s::text[], %(tellers)s::uuid[]) AS n (name, teller)
-        WHERE lower(v.about_name) = n.name AND v.told_by IS NOT DISTINCT FROM n.teller))
+        WHERE lower(v.about_name) = n.name AND person_of(v.told_by) IS NOT DISTINCT FROM n.teller))
 ORDER BY v.decided_at
 
 -- name: unmade
--- Of whom a person added facts that have no row.
-SELECT DISTINCT v.entity_id FROM fact_verdicts v
-WHERE v.action = 'add' AND NOT EXISTS (SELECT FROM entity_facts f WHERE f.id = v.fact_id)
+-- Of whom a person added facts that have no row, or one of somebody else.
+SELECT DISTINCT person FROM (
+    SELECT person_of(v.entity_id) AS person, v.fact_id FROM fact_verdicts v WHERE v.action = 'add'
+) v
+WHERE NOT EXISTS (SELECT FROM entity_facts f WHERE f.id = v.fact_id AND f.entity_id = v.person)

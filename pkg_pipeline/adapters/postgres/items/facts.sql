@@ -4,11 +4,18 @@
 -- Whom the facts of a conversation are about as they are stored.
 SELECT DISTINCT entity_id, lower(about_name) AS about_name, told_by FROM entity_facts WHERE interaction_id = %(interaction)s
 
+-- name: employers
+-- Where the conversation said that people work.
+SELECT entity_id, unnest(ARRAY[value, read_value]) AS name FROM entity_facts
+WHERE interaction_id = %(interaction)s AND fact_type = 'organization' AND entity_id IS NOT NULL
+
 -- name: namesakes
 -- Who may be meant by a name: whoever has it in full, and everybody who writes in the chat.
-SELECT e.id AS entity_id, e.name, e.is_self FROM entities e
-WHERE e.type = 'person' AND (lower(e.name) = lower(%(name)s)
-       OR e.id IN (SELECT m.entity_id FROM chat_members m WHERE m.chat_id = %(chat)s))
+SELECT e.id AS entity_id, e.name, e.is_self, (names_of(e.id))[2:] AS other_names FROM entities e
+WHERE e.type = 'person' AND e.id IN (
+    SELECT coalesce(merged_into, id) FROM entities WHERE lower(name) = lower(%(name)s) OR lower(own_name) = lower(%(name)s)
+    UNION SELECT entity_id FROM entity_aliases WHERE lower(name) = lower(%(name)s)
+    UNION SELECT person_of(m.entity_id) FROM chat_members m WHERE m.chat_id = %(chat)s)
 ORDER BY e.id LIMIT 100
 
 -- name: drop
@@ -28,7 +35,7 @@ FROM jsonb_to_recordset(%(facts)s) AS g (id uuid, entity_id uuid, about_name tex
 JOIN interactions i ON i.id = %(interaction)s
 CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT FROM messages m WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids)
-                   AND m.sender_entity_id = g.entity_id) AS is_own
+                   AND m.sender_entity_id = ANY(accounts_of(g.entity_id))) AS is_own
 ) w
 WHERE (g.entity_id IS NULL OR EXISTS (SELECT FROM entities e WHERE e.id = g.entity_id))
   AND NOT EXISTS (SELECT FROM messages m
@@ -62,11 +69,13 @@ WHERE f.interaction_id IS NOT NULL AND f.entity_id IS NULL
 -- What a person added of these people; the last addition of a value says from when it holds.
 INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, decided_by, valid_from, known_from, quote,
     message_ids)
-SELECT DISTINCT ON (v.fact_id) v.fact_id, v.entity_id, v.fact_type, v.said, 1, 'confirmed', 'person', v.valid_from,
+SELECT DISTINCT ON (v.fact_id) v.fact_id, person_of(v.entity_id), v.fact_type, v.said, 1, 'confirmed', 'person', v.valid_from,
        min(v.decided_at) OVER (PARTITION BY v.fact_id), '', '{}'
-FROM fact_verdicts v WHERE v.action = 'add' AND v.entity_id = ANY(%(people)s)
+FROM fact_verdicts v
+WHERE v.action = 'add' AND v.entity_id IN (SELECT a FROM unnest(%(people)s::uuid[]) AS p, unnest(accounts_of(p)) AS a)
 ORDER BY v.fact_id, v.decided_at DESC
-ON CONFLICT (id) DO UPDATE SET valid_from = excluded.valid_from WHERE f.valid_from IS DISTINCT FROM excluded.valid_from
+ON CONFLICT (id) DO UPDATE SET valid_from = excluded.valid_from, entity_id = excluded.entity_id
+WHERE (f.valid_from, f.entity_id) IS DISTINCT FROM (excluded.valid_from, excluded.entity_id)
 
 -- name: withheld
 -- Of these facts those that rest on a deleted message.

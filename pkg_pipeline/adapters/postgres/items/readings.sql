@@ -149,9 +149,10 @@ RETURNING r.interaction_id, m.ended_at, r.item_ids, m.chat_id,
 
 -- name: regrouped
 -- Marks of conversations whose messages or participants are others', with the items said there first.
-SELECT m.ids, i.id AS interaction_id, ARRAY(SELECT t.id FROM items t WHERE t.interaction_id = i.id) AS item_ids
+SELECT m.ids, i.id AS interaction_id, i.chat_id, r.content, ARRAY(SELECT t.id FROM items t WHERE t.interaction_id = i.id) AS item_ids
 FROM (SELECT partition_key, array_agg(id) AS ids FROM dirty_partitions WHERE asset = 'items' GROUP BY partition_key) m
 LEFT JOIN interactions i ON i.id = m.partition_key::uuid
+LEFT JOIN interaction_readings r ON r.interaction_id = i.id
 
 -- name: uncheck
 -- Whoever takes part is shown to a reading, too: these are read anew where that is free.

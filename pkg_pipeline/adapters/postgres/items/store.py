@@ -16,13 +16,13 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.items.fact_rows import Known as FactOwner
 from pkg_pipeline.adapters.postgres.items.fact_rows import save_facts, settle_facts
 from pkg_pipeline.adapters.postgres.items.folding import Folded, refold
-from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.json_rows import record_of, rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import inputs_of, pages_of
 from pkg_pipeline.memory.items.fact_rules import ConfirmRules
-from pkg_pipeline.memory.items.records import ShownItem
+from pkg_pipeline.memory.items.records import ShownItem, TalkReading
 from pkg_pipeline.memory.items.shown import SETTLED_WITHIN, SPOKEN_WITHIN, Known, choose
 from pkg_pipeline.memory.items.states import TalkKey
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
@@ -142,13 +142,18 @@ class ItemWork:
         """A reading, and what follows from it for items and facts."""
         before = SQL.value(self._connection, "save", **_row(row, due)) or ()
         SQL.run(self._connection, "settle_edits", chats=[row.talk.chat_id])
-        given = {"interaction": row.talk.id, "chat": row.talk.chat_id, "rules": self._fact_rules}
-        self._touched |= save_facts(self._connection, row.reading.facts, **given)
+        self._state(row.reading, row.talk.id, row.talk.chat_id)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
+
+    def _state(self, reading: TalkReading, interaction: UUID, chat: UUID) -> None:
+        """What a conversation states of people."""
+        given = {"interaction": interaction, "chat": chat, "rules": self._fact_rules}
+        self._touched |= save_facts(self._connection, reading.facts, **given)
 
     def catch_up(self) -> Saved:
         """Follow the conversations: those that vanished, became empty or are of chats now left out say nothing any
-        more; those that end at another time are folded there. Facts that a person added are there.
+        more; those that end at another time are folded there; what is said by others, or of others, is theirs. Facts
+        that a person added are there.
         """
         unmade = VERDICTS.values(self._connection, "unmade")
         self._touched |= settle_facts(self._connection, [FactOwner(person, None, None) for person in unmade])
@@ -161,6 +166,9 @@ class ItemWork:
         SQL.run(self._connection, "uncheck", ids=[mark.interaction_id for mark in marks])
         SQL.run(self._connection, "drop_marks", ids=[key for mark in marks for key in mark.ids])
         items |= {item for mark in marks for item in mark.item_ids or ()}
+        for mark in marks:
+            if mark.content is not None:
+                self._state(record_of(TalkReading, mark.content), mark.interaction_id, mark.chat_id)
         return self.settled(refold(self._connection, items))
 
     def fail(self, talks: Sequence[DueTalk], failure: Failure, due: Due) -> int:

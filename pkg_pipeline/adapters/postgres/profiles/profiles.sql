@@ -49,8 +49,8 @@ ORDER BY p.ended_at DESC, p.interaction_id
 -- B19: the newest words of both in dialogs, and how they began, wherever they are kept.
 WITH told AS NOT MATERIALIZED (
     SELECT m.id, m.content, m.is_outgoing, m.sent_at
-    FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
-          WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20) AS d
+    FROM (SELECT DISTINCT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
+          WHERE w.entity_id = ANY(accounts_of(%(entity)s)) ORDER BY c.id LIMIT 20) AS d
     JOIN live_texts m ON m.chat_id = d.id AND m.sent_at <= %(until)s
 ), heard AS (
     (SELECT * FROM told ORDER BY sent_at DESC, id DESC LIMIT %(limit)s) UNION
@@ -61,8 +61,8 @@ SELECT left(content, %(chars)s) AS text, is_outgoing AS is_self, sent_at AS at F
 -- name: overheard
 -- B19: the newest words in groups in common, where there is no dialog; is_self: anybody else's.
 SELECT left(m.content, %(chars)s) AS text, m.sender_entity_id IS DISTINCT FROM %(entity)s AS is_self, m.sent_at AS at
-FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
-      WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 10) AS g
+FROM (SELECT DISTINCT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
+      WHERE w.entity_id = ANY(accounts_of(%(entity)s)) ORDER BY c.id LIMIT 10) AS g
 CROSS JOIN LATERAL (
     SELECT id, content, sender_entity_id, sent_at FROM live_texts
     WHERE chat_id = g.id AND sent_at <= %(until)s ORDER BY sent_at DESC, id DESC LIMIT %(limit)s
@@ -71,9 +71,10 @@ ORDER BY m.sent_at DESC, m.id DESC LIMIT %(limit)s
 
 -- name: groups
 -- B19: titles of groups in common.
-SELECT t.title FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
+SELECT t.title FROM (SELECT DISTINCT chat_id FROM chat_members WHERE entity_id = ANY(accounts_of(%(entity)s))) w
+JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
 JOIN chats t ON t.id = c.id AND t.title IS NOT NULL
-WHERE w.entity_id = %(entity)s ORDER BY t.title LIMIT 10
+ORDER BY t.title LIMIT 10
 
 -- name: last_meaningful
 -- P22: the last interaction by then with a decision or a still open item of the person, or enough messages of both sides; scanned

@@ -26,7 +26,7 @@ dialogs AS (
      JOIN interactions i ON i.id = near.interaction_id
      JOIN chats c ON c.id = i.chat_id AND c.kind = 'direct')
     UNION
-    (SELECT c.id FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS own
+    (SELECT c.id FROM (SELECT chat_id FROM chat_members WHERE entity_id = ANY(accounts_of(%(entity)s)) ORDER BY chat_id LIMIT 100) AS own
      JOIN chats c ON c.id = own.chat_id AND c.kind = 'direct' LIMIT 20)
 ),
 -- P10: both directions of a dialog; P34: of a group what belongs to the entity
@@ -307,13 +307,13 @@ chats_seen AS (
 -- where they wrote: in channels and with bots alone, or among people
 memberships AS (
     SELECT EXISTS (SELECT FROM eligible_chats c WHERE c.id = m.chat_id) AS is_eligible
-    FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS m
+    FROM (SELECT chat_id FROM chat_members WHERE entity_id = ANY(accounts_of(%(entity)s)) ORDER BY chat_id LIMIT 100) AS m
 ),
 -- B19: who they are to me is heard from the newest words in dialogs, unless a profile tells it
 said AS (
     SELECT m.text, m.is_outgoing AS is_self, m.sent_at AS at FROM (
-        SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
-        WHERE w.entity_id = %(entity)s AND NOT EXISTS (SELECT FROM profile) ORDER BY c.id LIMIT 20
+        SELECT DISTINCT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
+        WHERE w.entity_id = ANY(accounts_of(%(entity)s)) AND NOT EXISTS (SELECT FROM profile) ORDER BY c.id LIMIT 20
     ) AS d CROSS JOIN LATERAL (
         SELECT left(content, %(heard_chars)s) AS text, is_outgoing, sent_at FROM messages
         WHERE chat_id = d.id AND sent_at <= %(as_of)s AND deleted_at IS NULL AND kind = 'message' AND NOT is_archived
@@ -344,9 +344,9 @@ that_day AS (
 )
 SELECT json_build_object(
     'entity', (SELECT row_to_json(x) FROM (
-        SELECT e.id, e.name, e.type, e.is_self, o.name AS organization,
+        SELECT e.id, e.merged_into, e.name, e.type, e.is_self, o.name AS organization,
                (SELECT json_agg(DISTINCT source ORDER BY source) FROM (
-                   SELECT source FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS sources,
+                   SELECT source FROM entity_identities WHERE entity_id = ANY(accounts_of(e.id)) LIMIT 50) AS own) AS sources,
                (SELECT json_agg(language ORDER BY messages DESC, ended_at DESC) FROM (
                    SELECT language, sum(message_count) AS messages, max(ended_at) AS ended_at FROM latest
                    GROUP BY language) AS spoken) AS languages,
@@ -364,10 +364,10 @@ SELECT json_build_object(
         WHERE e.id = %(entity)s) AS x),
     'said', (SELECT json_agg(said) FROM said),
     'groups', (SELECT json_agg(title ORDER BY title) FROM (
-        SELECT c.title FROM chat_members w
+        SELECT DISTINCT c.id, c.title FROM chat_members w
         JOIN eligible_chats e ON e.id = w.chat_id AND e.kind <> 'direct'
         JOIN chats c ON c.id = e.id AND c.title IS NOT NULL
-        WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 10) AS own),
+        WHERE w.entity_id = ANY(accounts_of(%(entity)s)) ORDER BY c.id LIMIT 10) AS own),
     'my_organization', (SELECT o.name FROM entities e JOIN organizations o ON o.id = e.organization_id
                         WHERE e.is_self ORDER BY e.id LIMIT 1),
     'chats', (SELECT json_object_agg(id, json_build_array(source, external_id, kind, title)) FROM chats_seen),

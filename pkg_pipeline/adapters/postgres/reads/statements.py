@@ -32,11 +32,26 @@ def of_key(table: Any) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.source == p("source"), table.c.external_id == p("external_id"))
 
 
+def accounts_of(entity: Any) -> Any:
+    """Of a person, for comparisons (B20)."""
+    return sa.func.any(sa.func.accounts_of(entity, type_=sa.ARRAY(sa.Uuid)))
+
+
+def _is_called(name: Any) -> sa.ColumnElement[bool]:
+    """By the name that is shown, one of the accounts' or one that a person added."""
+    other = conversations.ENTITIES.alias("a")
+    alias = conversations.ENTITY_ALIASES
+    own = sa.select(other.c.merged_into).where(sa.func.lower(other.c.own_name) == name)
+    first = sa.select(other.c.id).where(sa.func.lower(other.c.own_name) == name)
+    added = sa.select(alias.c.entity_id).where(sa.func.lower(alias.c.name) == name)
+    return sa.or_(sa.func.lower(entities.c.name) == name, entities.c.id.in_(sa.union_all(own, first, added)))
+
+
 def listed(entity: Any) -> Any:
     """A ``ListedEntity`` with its identities and the extent of the relationship."""
     own = (
         sa.select(identities.c.source, identities.c.external_id)
-        .where(identities.c.entity_id == entity.c.id)
+        .where(identities.c.entity_id == accounts_of(entity.c.id))
         .correlate(entity)
         .limit(sa.literal_column("50"))
         .subquery("own")
@@ -59,10 +74,21 @@ def _page_of_entities() -> sa.ClauseElement:
     """Entities whose name contains the query: a scan of the name index, the smallest table."""
     name, entity = sa.func.lower(conversations.ENTITIES.c.name), conversations.ENTITIES
     after = sa.func.lower(p("after_name"))
+    # mostly nobody has another name
+    known = sa.func.array_to_string(sa.func.names_of(entity.c.id), sa.literal_column("E'\\n'"))
+    other = conversations.ENTITIES.alias("o")
+    named_otherwise = sa.union_all(
+        sa.select(sa.func.coalesce(other.c.merged_into, other.c.id)).where(other.c.own_name.is_not(None)),
+        sa.select(conversations.ENTITY_ALIASES.c.entity_id),
+    )
+    has_other_name = sa.and_(
+        entity.c.id.in_(named_otherwise), sa.func.strpos(sa.func.lower(known), sa.func.lower(p("query"))) > 0
+    )
     chosen = (
         sa.select(*pick(entity, "id name type is_self"))
         .where(name >= after, sa.tuple_(name, entity.c.id) > sa.tuple_(after, p("after_id")))
-        .where(sa.or_(p("query") == "", sa.func.strpos(name, sa.func.lower(p("query"))) > 0))
+        .where(entity.c.merged_into.is_(None))
+        .where(sa.or_(p("query") == "", sa.func.strpos(name, sa.func.lower(p("query"))) > 0, has_other_name))
         .order_by(name, entity.c.id)
         .limit(p("limit"))
         .subquery("e")
@@ -176,10 +202,12 @@ def _chat_of_interactions() -> Any:
 
 
 STATEMENTS: dict[str, sa.ClauseElement] = {
-    "entity": listed(entities).where(entities.c.id == p("entity")),
+    # the person, by any account
+    "entity": listed(entities).where(entities.c.id == sa.func.person_of(p("entity"), type_=sa.Uuid)),
+    "person": sa.select(sa.func.person_of(p("entity"), type_=sa.Uuid)),
     # exact name, case-insensitive
     "entities_named": listed(entities)
-    .where(sa.func.lower(entities.c.name) == sa.func.lower(p("name")))
+    .where(entities.c.merged_into.is_(None), _is_called(sa.func.lower(p("name"))))
     .order_by(entities.c.id)
     .limit(p("limit")),
     "entities_page": _page_of_entities(),
@@ -199,6 +227,7 @@ STATEMENTS: dict[str, sa.ClauseElement] = {
     "chat_of_id": sa.select(chats.c.source, chats.c.external_id).where(chats.c.id == p("id")),
     # for suggestions
     "entity_names": sa.select(entities.c.id, entities.c.name)
+    .where(entities.c.merged_into.is_(None))
     .order_by(sa.func.lower(entities.c.name))
     .limit(p("limit")),
     "timeline": _timeline(),

@@ -70,6 +70,8 @@ class PostgresReadStore:
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """One round trip, and one more for archived texts; None if there is no such entity."""
         found = orjson.loads(self._contexts.value("context", **context_parameters(query)))
+        if found["entity"] is not None and found["entity"]["merged_into"] is not None:  # an account: read its person
+            return self.read_context(replace(query, entity_id=UUID(found["entity"]["merged_into"])))
         texts = found["texts"] or {}
         if archived := [int(key) for key, given in texts.items() if given["is_archived"]]:
             limits = {"ids": archived, "text_chars": query.text_chars}
@@ -83,6 +85,10 @@ class PostgresReadStore:
 
     def entity(self, entity_id: UUID) -> ListedEntity | None:
         return self._reads.first(ListedEntity, "entity", entity=entity_id)
+
+    def person(self, entity_id: UUID) -> UUID:
+        """Whose account it is (B20); an unknown id is returned as it is."""
+        return self._reads.value("person", entity=entity_id)
 
     def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
         """Case-insensitive; ``exact`` or as a substring."""

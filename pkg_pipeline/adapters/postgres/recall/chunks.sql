@@ -21,8 +21,8 @@ CROSS JOIN LATERAL (
          LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
          WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at),
         (SELECT bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)) FROM message_entities b WHERE b.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, e.name)::text, 2))
-         FROM interaction_participants p JOIN entities e ON e.id = p.entity_id WHERE p.interaction_id = i.id),
+        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, array_to_string(names_of(p.entity_id), ' '))::text, 2))
+         FROM interaction_participants p WHERE p.interaction_id = i.id),
         (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM live_summaries s WHERE s.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(t.id, t.is_withheld, t.status, t.text, t.due_date, t.importance, t.message_ids,
                     ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1))::text, 3))
@@ -41,8 +41,8 @@ WHERE w.input_hash IS DISTINCT FROM h.hash OR v.input_hash IS DISTINCT FROM h.ha
 ORDER BY g.place
 
 -- name: speakers
--- Senders and participants of the interactions.
-SELECT i.id AS interaction_id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
+-- Senders and participants of the interactions, with all their names.
+SELECT i.id AS interaction_id, e.id, array_to_string(names_of(e.id), ' ') AS name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
 CROSS JOIN LATERAL (
     SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
     UNION

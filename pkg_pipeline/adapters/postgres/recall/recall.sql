@@ -16,10 +16,10 @@ WITH active AS MATERIALIZED (
         SELECT s.entity_id FROM speaker_terms s WHERE s.term = n.term ORDER BY s.entity_id LIMIT %(name_scan)s
     ) p
     WHERE (%(chat)s::uuid IS NULL OR EXISTS (
-        SELECT FROM chat_members m WHERE m.chat_id = %(chat)s AND m.entity_id = p.entity_id))
+        SELECT FROM chat_members m WHERE m.chat_id = %(chat)s AND m.entity_id = ANY(accounts_of(p.entity_id))))
       AND (%(entity)s::uuid IS NULL OR p.entity_id = %(entity)s OR EXISTS (
-        SELECT FROM chat_members m JOIN chat_members o ON o.chat_id = m.chat_id AND o.entity_id = %(entity)s
-        WHERE m.entity_id = p.entity_id))
+        SELECT FROM chat_members m JOIN chat_members o ON o.chat_id = m.chat_id AND o.entity_id = ANY(accounts_of(%(entity)s))
+        WHERE m.entity_id = ANY(accounts_of(p.entity_id))))
 ), meant AS (
     SELECT DISTINCT term, entity_id FROM (SELECT term, entity_id, count(*) OVER (PARTITION BY term) AS fitting FROM named) n
     WHERE fitting <= %(name_limit)s

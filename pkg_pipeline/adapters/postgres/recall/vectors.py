@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 import numpy as np
@@ -73,7 +73,7 @@ class PostgresVectorStore:
             change.subtract(Counter(SQL.rows(connection, "leave_scopes")))
             SQL.run(connection, "save_embeddings")
             change.update(Counter(SQL.rows(connection, "save_codes")))
-            _count(connection, change)
+            count_codes(connection, change)
         return len(there)
 
     def delete(self, chunks: Sequence[ChunkPlace]) -> None:
@@ -97,14 +97,14 @@ def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
     places = sorted({(scope, place.chunk_no) for place in chunks for scope in (EVERYTHING, *place.scopes)})
     given = {"chunk_nos": [chunk_no for _, chunk_no in places], "scopes": [scope for scope, _ in places]}
     gone = Counter(SQL.rows(connection, "delete_codes", **given))
-    _count(connection, {key: -number for key, number in gone.items()})
+    count_codes(connection, {key: -number for key, number in gone.items()})
 
 
 def _sweep(connection: Connection) -> None:
     """Delete codes whose chunk is gone, left by killed workers."""
     with connection.transaction():
         gone = Counter(SQL.rows(connection, "orphans"))
-        _count(connection, {key: -number for key, number in gone.items()})
+        count_codes(connection, {key: -number for key, number in gone.items()})
 
 
 def drop_vectors(connection: Connection, space_id: int) -> int:
@@ -128,7 +128,8 @@ def _keep_size(connection: Connection, space_id: int, dimensions: int) -> None:
         )
 
 
-def _count(connection: Connection, change: dict[tuple[int, UUID], int]) -> None:
+def count_codes(connection: Connection, change: Mapping[tuple[int, UUID], int]) -> None:
+    """Add differences to the sizes of (space, scope), in the caller's transaction."""
     changed = sorted((key, by) for key, by in change.items() if by)
     if changed:
         spaces, scopes = [key[0] for key, _ in changed], [key[1] for key, _ in changed]

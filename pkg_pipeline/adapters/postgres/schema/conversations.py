@@ -25,25 +25,58 @@ ORGANIZATIONS = table(
 
 ENTITIES = table(
     "entities",
-    "A person or an organisation.",
-    col("id", Uuid, "hash of the first identity"),
+    "A person or an organisation; several accounts of one are merged into one of them.",
+    col("id", Uuid, "hash of the identity"),
     col("type", Text, "person or organisation", default="'person'", one_of="person organization"),
-    col("name", Text, "the name last in use"),
-    col("name_at", MOMENT, "when the name was last seen in use; the latest one wins"),
+    col("name", Text, "what the person is called: as somebody chose, else the name last in use on an account"),
+    col("name_at", MOMENT, "when the account's name was last seen in use; the latest one wins"),
     col("is_self", Boolean, "whether this is the owner of the memory", default="false"),
     col("organization_id", Uuid, "where the person works", to("organizations"), null=True),
+    col("merged_into", Uuid, "the account that stands for the person; none: this one", to("entities"), null=True),
+    col("own_name", Text, "the name last in use on this account, where the person is called otherwise", null=True),
+    col("chosen_name", Text, "what a person decided to call them", null=True),
     index("entities_name", "lower(name)"),
+    index("entities_merged", "merged_into", where="merged_into IS NOT NULL"),
+    index("entities_own_name", "lower(own_name)", where="own_name IS NOT NULL"),
     asset="messages",
 )
 
 ENTITY_IDENTITIES = table(
     "entity_identities",
-    "An account of an entity on one source.",
+    "An account on one source.",
     col("source", Text, "where the account is"),
     col("external_id", Text, "its id there"),
-    col("entity_id", Uuid, "whose it is", to("entities")),
+    col("entity_id", Uuid, "whose it is, before any merging", to("entities")),
     index("entity_identities_entity", "entity_id"),
     key="source external_id",
+)
+
+ENTITY_VERDICTS = table(
+    "entity_verdicts",
+    "What a person decided about who is who and what they are called; no run overwrites it, and it outlives a rebuild.",
+    col("id", Uuid, "of the verdict", default="gen_random_uuid()"),
+    col("decision_id", Uuid, "what was decided at once is undone at once"),
+    col("action", Text, "what was decided", one_of="join part alias unalias rename dismiss"),
+    col("entity_id", Uuid, "the account: of a join the one that stands for both", to("entities", "CASCADE")),
+    col("other_id", Uuid, "of a join or a dismissed suggestion the other one", to("entities", "CASCADE"), null=True),
+    col("name", Text, "of an alias or another name", null=True),
+    col("decided_at", MOMENT, "by the memory's clock; one after the other"),
+    col("undone_at", MOMENT, "since when it counts no more", null=True),
+    check("(other_id IS NOT NULL) = (action IN ('join', 'dismiss'))"),
+    check("(name IS NOT NULL) = (action IN ('alias', 'unalias', 'rename'))"),
+    index("entity_verdicts_decided", "decided_at", unique=True),
+    index("entity_verdicts_decision", "decision_id"),
+    index("entity_verdicts_entity", "entity_id"),
+    index("entity_verdicts_other", "other_id", where="other_id IS NOT NULL"),
+)
+
+ENTITY_ALIASES = table(
+    "entity_aliases",
+    "Another name of somebody, as a person decided.",
+    col("entity_id", Uuid, "the person", to("entities", "CASCADE")),
+    col("name", Text, "what they are called, too"),
+    index("entity_aliases_name", "lower(name)"),
+    key="entity_id name",
 )
 
 ENTITY_FACTS = table(
@@ -97,7 +130,7 @@ CHAT_MEMBERS = table(
     "chat_members",
     "Who wrote in a chat.",
     col("chat_id", Uuid, "the chat", to("chats")),
-    col("entity_id", Uuid, "who wrote in it", to("entities")),
+    col("entity_id", Uuid, "the account that wrote in it", to("entities")),
     index("chat_members_entity", "entity_id, chat_id"),
     key="chat_id entity_id",
 )
@@ -138,7 +171,7 @@ MESSAGES = table(
     "One message in a chat, as imported.",
     col("id", BigInteger, "in the order of arrival within a chat", Identity(always=False)),
     col("chat_id", Uuid, "the chat", to("chats")),
-    col("sender_entity_id", Uuid, "who wrote it; none: nobody in particular", null=True),
+    col("sender_entity_id", Uuid, "the account that wrote it; none: nobody in particular", null=True),
     col("interaction_id", Uuid, "the stretch of the chat it lies in; none until it was cut", null=True),
     col("sent_at", MOMENT, "event time: when it was said"),
     col("imported_at", MOMENT, "import time: when it came in", default="clock_timestamp()"),

@@ -51,11 +51,11 @@ JOIN live_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AN
 ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: people
-SELECT p.interaction_id, e.id AS entity_id, e.name, e.is_self, e.type, o.name AS organization
+SELECT p.interaction_id, e.id AS entity_id, e.name, e.is_self, e.type, o.name AS organization, (names_of(e.id))[2:] AS other_names
 FROM interaction_participants p JOIN entities e ON e.id = p.entity_id LEFT JOIN organizations o ON o.id = e.organization_id
 WHERE p.interaction_id = ANY(%(ids)s)
 UNION
-SELECT g.id, e.id, e.name, e.is_self, e.type, o.name
+SELECT g.id, e.id, e.name, e.is_self, e.type, o.name, (names_of(e.id))[2:]
 FROM unnest(%(wrote_in)s::uuid[], %(senders)s::uuid[]) AS g (id, sender) JOIN entities e ON e.id = g.sender
 LEFT JOIN organizations o ON o.id = e.organization_id
 

@@ -1,5 +1,5 @@
 """Revisions 0018 to 0029: what was forgotten; what was edited, and not read again since; what was served lately; what a
-person decided about facts; what is on its way in message batches.
+person decided about facts, and about who is who; what is on its way in message batches.
 """
 
 from __future__ import annotations
@@ -87,6 +87,43 @@ def test_revision_0025_goes_down_to_where_a_message_is_all_its_own_words(databas
         assert connection.execute(there).fetchone() == (False, False)
         said = connection.execute("SELECT own_words('ab cd ef', '{0,2,6,8}'), own_words('ab', '{}')").fetchone()
     assert said == ("ab\nef", "")
+
+
+def test_revision_0027_goes_down_to_where_each_account_is_a_person(database_url: str) -> None:
+    people = "SELECT name FROM entities ORDER BY id"
+    with engine.connect(database_url) as connection:
+        made = [
+            connection.execute(
+                "INSERT INTO entities (id, name, name_at) VALUES (gen_random_uuid(), %s, now()) RETURNING id", (name,)
+            ).fetchone()
+            for name in ("Rita", "Rita")
+        ]
+        first, second = (row[0] for row in made if row)
+        connection.execute(
+            "INSERT INTO chats (id, source, external_id, kind, title_at) VALUES (%s, 'a', 'b', 'direct', now())",
+            (first,),
+        )
+        connection.execute("INSERT INTO chat_members VALUES (%s, %s)", (first, second))
+        connection.execute(
+            "INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,"
+            " is_outgoing, external_id, content, content_hash)"
+            " VALUES (%s, %s, now(), now(), 1, 0, false, '1', 'a', 'h')",
+            (first, second),
+        )
+        connection.execute("UPDATE entities SET merged_into = %s, own_name = 'R.' WHERE id = %s", (first, second))
+        assert connection.execute("SELECT sender_entity_id FROM message_texts").fetchall() == [(first,)]
+        assert connection.execute("SELECT sender_entity_id FROM live_messages").fetchall() == [(first,)]
+        assert connection.execute("SELECT names_of(%s)", (first,)).fetchall() == [(["Rita", "R."],)]
+    migrate.downgrade(database_url, "0025")
+    with engine.connect(database_url) as connection:
+        assert sorted(connection.execute(people).fetchall()) == [("R.",), ("Rita",)]
+        assert connection.execute("SELECT sender_entity_id FROM live_texts").fetchall() == [(second,)]
+        assert connection.execute("SELECT sender_entity_id FROM live_messages").fetchall() == [(second,)]
+        marked = connection.execute("SELECT partition_key FROM dirty_partitions WHERE asset = 'interactions'")
+        assert marked.fetchall() == [(str(first),)]
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM entities WHERE merged_into IS NULL").fetchone() == (2,)
 
 
 def test_revision_0029_goes_down_to_where_nothing_is_sent_in_batches(database_url: str) -> None:

@@ -1,0 +1,1 @@
+"""Who is who: what a person decides about accounts, and what is suggested (B20)."""
