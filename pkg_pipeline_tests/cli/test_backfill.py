@@ -183,3 +183,20 @@ def test_stale_readings_are_foretold_and_made_again_though_no_summary_is_stale(
     ask("--stale")
     assert (rig.one(read), len(fake.journal)) == (2, 1), "read again; the same question has its answer already"
     assert ask("--stale", "--dry-run")["readings"]["talks"] == 0
+
+
+def test_in_batches_it_is_sent_now_and_read_later(rig: BackfillRig, ask: Ask, fake: FakeAnthropic) -> None:
+    rig.talk(4)
+    foretold = ask("--batch", "--dry-run")["forecast"]
+    assert foretold["batched"]
+    assert foretold["usd"] == pytest.approx(foretold["usd_at_once"] / 2, abs=1e-4)
+    sent = ask("--batch")
+    assert (sent["state"], sent["left"], sent["in_batches"]) == ("running", 4, 4)
+    assert ask(command="queue")["batches"] == {"open": 1, "questions": 1}
+    human = CliRunner().invoke(build_app(), ["backfill", "--resume"])
+    assert "4 are asked about in message batches, which take up to a day" in " ".join(human.output.split())
+    fake.batches.end_all()
+    (done,) = ask("--resume")["items"]
+    assert (done["state"], done["actual"]["interactions"]) == ("done", 4)
+    assert rig.summarized() == [f"c{index:02}" for index in range(4)]
+    assert [entry for entry in fake.journal if entry["path"] == "/v1/messages"] == []

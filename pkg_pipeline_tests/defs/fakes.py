@@ -16,6 +16,7 @@ from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.interactions.stage import InteractionsReport
+from pkg_pipeline.stages.llm.batch_ports import InFlight
 from pkg_pipeline.stages.monitoring.verification import CHECKS
 from pkg_pipeline.stages.partitions import DuePartition, FinishedPartition
 from pkg_pipeline.stages.ports import Billing, Lane
@@ -191,6 +192,9 @@ class FakeMemory:
         self.summarized: list[tuple[str, Lane, str | None]] = []
         self.scopes: list[Scope] = []
         self.backfills = FakeBackfills()
+        self.batches = InFlight(0, 0, 0, None)
+        self.batches_told: bool | Exception = False
+        self.collected: list[str | None] = []
         self.built: list[tuple[str, Lane, str | None]] = []
         self.archived: list[str] = []
         self.chunked: list[str] = []
@@ -247,6 +251,18 @@ class FakeMemory:
         self.folded.append((billing.lane, asks_all))
         self.sessions = 0
         return FakeFolds()
+
+    def batches_in_flight(self) -> InFlight:
+        return self.batches
+
+    def batches_ready(self) -> bool:
+        if isinstance(self.batches_told, Exception):
+            raise self.batches_told
+        return self.batches_told
+
+    def collect_batches(self, run_id: str | None) -> list[DayReport]:
+        self.collected.append(run_id)
+        return [DayReport(FIRST_DAY, summarized=2, calls=1, cost_usd=0.01)]
 
     def summarize(
         self, days: tuple[date, date], billing: Billing, scope: Scope, on_day: Callable[[DayReport], None]

@@ -1,7 +1,5 @@
 """``message_batches``: looks whether batches of questions have ended; a run publishes what they brought (P31)."""
 
-from __future__ import annotations
-
 import time
 
 import dagster as dg
