@@ -31,7 +31,7 @@ OTHER_VALUES: dict[str, Any] = {
     "minimum_free_megabytes": 9, "llm_timeout_seconds": 7.5, "llm_window_tokens": 99_999,
     "llm_price": "1.5/7.5", "llm_unanswered_limit": 9, "talks_together": 7, "window_messages": 99,
     "live_summaries_per_day": 9, "live_usd_per_day": 9.5, "backfill_usd_per_day": 9.5, "context_tokens": 999,
-    "live_profiles_per_week": 9, "backfill_older_than_days": 9, "backfill_limit": 9, "update_max_messages": 9,
+    "live_profiles_per_week": 9, "live_briefs_per_day": 9, "backfill_older_than_days": 9, "backfill_limit": 9, "update_max_messages": 9,
     "profile_min_age_days": 9, "profile_lag_days": 9, "archive_after_days": 9, "archive_keep_months": 9,
     "deleted_revision_retention_days": 9,
     "purge_runs_after_days": 9, "failure_webhook": "http://h/x",

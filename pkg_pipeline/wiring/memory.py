@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
+    from pkg_pipeline.wiring.briefs import BriefWork
     from pkg_pipeline.wiring.chunks import ChunkWork, ReembedWork
     from pkg_pipeline.wiring.forecasts import WorkEstimate
     from pkg_pipeline.wiring.forgetting import ForgettingWork
@@ -282,6 +283,15 @@ class Memory(Process):
         return work
 
     @cached_property
+    def briefs(self) -> BriefWork:
+        """Contexts in brief, one per process."""
+        from pkg_pipeline.wiring.briefs import BriefWork
+
+        work = BriefWork(self.settings, self.connections, self.counter)
+        self.at_close(work.close)
+        return work
+
+    @cached_property
     def folding(self) -> Folding:
         from pkg_pipeline.wiring.folds import folding_stage
 
@@ -313,7 +323,13 @@ class Memory(Process):
         decide(PostgresVerdictStore(self.connections), item_id, wanted, now=self.clock.now())
 
     def context(
-        self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None
+        self,
+        entity_id: uuid.UUID,
+        *,
+        max_tokens: int | None,
+        as_of: datetime | None,
+        hint: str | None = None,
+        brief: bool = False,
     ) -> EntityContext:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
@@ -326,6 +342,7 @@ class Memory(Process):
             settings=context_settings(self.settings),
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
             relevant=None if hint is None else self.recall.relevant,
+            brief=self.briefs.brief if brief else None,
         )
 
 

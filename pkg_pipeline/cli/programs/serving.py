@@ -75,6 +75,7 @@ def serve(
                         receipts=receipts,
                         recall=questions,
                         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
+                        brief=memory.briefs.brief,
                         tokens=callers.tokens,
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
