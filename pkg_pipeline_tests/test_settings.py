@@ -31,7 +31,7 @@ OTHER_VALUES: dict[str, Any] = {
     "minimum_free_megabytes": 9, "llm_timeout_seconds": 7.5, "llm_window_tokens": 99_999,
     "llm_price": "1.5/7.5", "llm_unanswered_limit": 9, "talks_together": 7, "window_messages": 99,
     "live_summaries_per_day": 9, "live_usd_per_day": 9.5, "backfill_usd_per_day": 9.5, "context_tokens": 999,
-    "live_profiles_per_week": 9, "live_briefs_per_day": 9, "backfill_older_than_days": 9, "backfill_limit": 9, "update_max_messages": 9,
+    "live_profiles_per_week": 9, "backfill_older_than_days": 9, "backfill_limit": 9, "update_max_messages": 9,
     "profile_min_age_days": 9, "profile_lag_days": 9, "archive_after_days": 9, "archive_keep_months": 9,
     "deleted_revision_retention_days": 9,
     "purge_runs_after_days": 9, "failure_webhook": "http://h/x",
@@ -49,7 +49,7 @@ OTHER_VALUES: dict[str, Any] = {
     "fold_step_messages": 9, "fold_step_tokens": 999, "live_folds_per_day": 9, "context_window": 9999,
     "output_tokens": 999, "margin_percent": 9, "full_recent_count": 9, "enable_summary": False,
     "summary_threshold": 9, "max_summary_tokens": 999, "condensed_tool_max": 99, "max_messages_per_thread": 99,
-    "langgraph_url": "postgresql://h/d",
+    "live_briefs_per_day": 9, "langgraph_url": "postgresql://h/d",
     "prune_threads": True, "openai_api_key": "sk-o", "openai_base_url": "http://127.0.0.1:8080/v1",
 }  # fmt: skip
 """For every field a value that is not its default."""

@@ -155,7 +155,8 @@ def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = Fa
 def _print_asked(screen: Console, answer: EntityContext) -> None:
     """The context, or the brief of it alone."""
     if (brief := answer.brief) is None:
-        return print_context(screen, answer)
+        print_context(screen, answer)
+        return
     screen.print(without_controls(f"# {answer.entity_name}\n{brief.text}"), markup=False, end="")
     screen.rule(style="dim")
     by = "chosen from its lines" if brief.model is None else f"worded by {brief.model}"

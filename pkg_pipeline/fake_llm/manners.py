@@ -269,7 +269,9 @@ MANNERS: Mapping[Kind, Mapping[str, Manner]] = {
         "obedient": lambda answer, prompt: {part: [_obeyed_line(prompt)] for part in answer},
         "obedient_blend": lambda answer, prompt: {part: [*answer[part], _obeyed_line(prompt)] for part in answer},
         "long_summary": lambda answer, prompt: {
-            part: [{"text": " ".join(line["text"] for line in _lines(prompt))[:2400], "lines": [_lines(prompt)[0]["n"]]}]
+            part: [
+                {"text": " ".join(line["text"] for line in _lines(prompt))[:2400], "lines": [_lines(prompt)[0]["n"]]}
+            ]
             for part in answer
         },
         "other_language": lambda answer, prompt: {

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.memory.message.deletions import Verdict
-    from pkg_pipeline.settings import Settings
     from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.items.stage import Items
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
-    from pkg_pipeline.stages.reads.context import ContextSettings, EntityContext
+    from pkg_pipeline.stages.reads.context import EntityContext
     from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.stages.summaries.backfill import Backfills
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
@@ -334,6 +333,7 @@ class Memory(Process):
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
         from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
+        from pkg_pipeline.wiring.contexts import context_settings
 
         return entity_context(
             self.reads,
@@ -344,24 +344,3 @@ class Memory(Process):
             relevant=None if hint is None else self.recall.relevant,
             brief=self.briefs.brief if brief else None,
         )
-
-
-def context_settings(settings: Settings) -> ContextSettings:
-    """P1, P2 and P6 from the settings."""
-    from pkg_pipeline.stages.reads.context import ContextSettings
-
-    return ContextSettings(
-        zone=settings.zone,
-        max_tokens=settings.context_tokens,
-        hot_days=settings.hot_days,
-        hot_messages=settings.hot_messages,
-        warm_days=settings.warm_days,
-        warm_summaries=settings.warm_summaries,
-        shares={
-            "permanent": settings.permanent_share,
-            "hot": settings.hot_share,
-            "warm": settings.warm_share,
-            "cold": settings.cold_share,
-            "relevant": settings.relevant_share,
-        },
-    )

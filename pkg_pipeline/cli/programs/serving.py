@@ -29,8 +29,8 @@ from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, ha
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.chats import set_category
+from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.facts import FactReview
-from pkg_pipeline.wiring.memory import context_settings
 from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.summaries import ReachableBackfills

@@ -38,7 +38,6 @@ LineKind = ItemKind | Literal["card"]
 MOST: Final[Mapping[Part, int]] = {"state": 2, "current": 4, "open": 6, "facts": 6}
 """Sentences of a part."""
 
-NEWEST_SAID: Final = 2
 NEWEST_SUMMARIES: Final = 2
 LONGEST_CHARS: Final = 220
 """A line of a brief made by rule is cut beyond this."""
@@ -141,12 +140,13 @@ def _speaker(message: HeardMessage, person: Person, me: Person | None) -> Person
 def chosen(source: BriefInput) -> BriefParts:
     """The brief without a model: lines of the block as they stand, nothing said that they do not say."""
     words = phrases(source.language)
+    sure = [line for line in source.lines if "perhaps" not in line.marks]
     lines = sorted(source.lines, key=lambda line: line.at, reverse=True)
     found: dict[Part, list[Told]] = {
         "state": _state(source, lines),
         "current": _current(lines, words),
         "open": [_told(line) for line in source.lines if line.kind == "action_item" and "lapsed" not in line.marks],
-        "facts": [_told(line) for kind in ("fact", "decision") for line in source.lines if line.kind == kind],
+        "facts": [_told(line) for kind in ("fact", "decision") for line in sure if line.kind == kind],
     }
     taken: set[tuple[LineKind, str]] = set()
     parts: dict[Part, tuple[Told, ...]] = {}
@@ -165,7 +165,7 @@ def _state(source: BriefInput, lines: Sequence[BriefLine]) -> list[Told]:
 
 
 def _current(lines: Sequence[BriefLine], words: Phrases) -> list[Told]:
-    """The newest decision, the newest conversations in a sentence, the newest words."""
+    """The newest decision, the newest conversations in a sentence, and what was said last while there is room."""
     decisions = [_told(line) for line in lines if line.kind == "decision" and "perhaps" not in line.marks][:1]
     talks = [
         _told(line, f"{words.day(line.day)}{words.colon}{_first(line.text, 1)[0]}")
@@ -177,7 +177,7 @@ def _current(lines: Sequence[BriefLine], words: Phrases) -> list[Told]:
         for line in lines
         if line.kind == "message"
     ]
-    return [*decisions, *talks[:NEWEST_SUMMARIES], *reversed(said[:NEWEST_SAID])]
+    return [*decisions, *talks[:NEWEST_SUMMARIES], *said]
 
 
 def _first(text: str, count: int) -> list[str]:

@@ -14,7 +14,7 @@ from uuid import UUID
 from pkg_pipeline.memory.context.brief import MOST, PARTS, BriefInput, BriefLine, BriefParts, Part, Told, items_of
 from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.checker import Checker, DropLog
-from pkg_pipeline.memory.gate.claims import claim_of
+from pkg_pipeline.memory.gate.claims import Claim, claim_of
 from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import gives_orders
@@ -116,7 +116,7 @@ class _Judge:
             return fault
         for clause in clauses_of(text):
             claim = claim_of(clause)
-            if is_of_tasks and claim in ("done", "settled") and not _is_hedged(clause, tasks):
+            if is_of_tasks and _tells_settled(clause, claim, tasks) and not _is_hedged(clause, tasks):
                 return Fault("tells as settled what its lines tell as open", clause[:20])
             if not (is_of_tasks and claim == "undone") and (fault := testimony.turned(clause, "")) is not None:
                 return fault
@@ -144,6 +144,13 @@ class _Judge:
             if subject is not None and subject.person in self.people and subject.person not in owners:
                 return subject.word
         return None
+
+
+def _tells_settled(clause: str, claim: Claim | None, tasks: Iterable[BriefLine]) -> bool:
+    """Whether a clause tells a task as done, also where a word of the task looks like one of an intention ("plan")."""
+    theirs = {word for line in tasks for word in comparable(line.said).split()}
+    own = " ".join(word for word in clause.split() if comparable(word).strip(".,;:!?") not in theirs)
+    return claim in ("done", "settled") or claim_of(own) in ("done", "settled")
 
 
 def _is_hedged(clause: str, tasks: Iterable[BriefLine]) -> bool:
