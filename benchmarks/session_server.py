@@ -29,7 +29,7 @@ def main(url: str, home: str) -> None:
     from pkg_pipeline.api.routes import ApiDependencies
     from pkg_pipeline.settings import Settings
     from pkg_pipeline.wiring import Memory
-    from pkg_pipeline.wiring.memory import context_settings
+    from pkg_pipeline.wiring.contexts import context_settings
     from pkg_pipeline.wiring.recall import recall_parts, warm_up
 
     settings = Settings.model_validate({"home": Path(home), "llm": "offline"})

@@ -80,6 +80,7 @@ class Settings(SessionSettings):
     # budget (P12, P32)
     live_summaries_per_day: int = Field(default=20, ge=0, description="of summaries, and as many calls for readings")
     live_profiles_per_week: int = Field(default=50, ge=0)
+    live_briefs_per_day: int = Field(default=50, ge=0, description="P7, P32: contexts in brief")
     live_usd_per_day: float = Field(default=1, ge=0)
     backfill_usd_per_day: float = Field(default=5, ge=0)
     backfill_older_than_days: float = Field(default=7, ge=0, description="P31")

@@ -99,6 +99,32 @@ class LeftOut(BaseModel):
     count: int | None = Field(default=None, description="How many others, in the entry with reason `more`")
 
 
+class BriefItem(BaseModel):
+    """A line of the block, or the card (`card`, with the entity's id)."""
+
+    kind: str
+    id: str
+
+
+class BriefSentence(BaseModel):
+    text: str
+    items: list[BriefItem] = Field(description="What it rests on; never empty")
+
+
+class BriefPart(BaseModel):
+    part: Literal["state", "current", "open", "facts"]
+    sentences: list[BriefSentence]
+
+
+class Brief(BaseModel):
+    """The block in brief. `warning` says why no model worded it where one is set."""
+
+    text: str
+    parts: list[BriefPart] = Field(description="Always all four, in this order")
+    model: str | None = Field(description="Null where it was chosen from the block's own lines")
+    warning: str | None
+
+
 class Context(Answer):
     """What matters about an entity within a token budget: `text` is the block to give to a model or to read."""
 
@@ -112,7 +138,7 @@ class Context(Answer):
     hypothetical_tokens: int = Field(description="What all messages until then would have cost")
     tiers: list[ContextTier] = Field(description="Always all five, in this order")
     left_out: list[LeftOut]
-    brief: str | None
+    brief: Brief | None = Field(description="Null unless asked for")
 
 
 class TimelineSummary(Answer):

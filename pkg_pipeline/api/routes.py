@@ -21,6 +21,7 @@ from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.stages.ports import Clock, TokenCounter
+from pkg_pipeline.stages.reads.brief import MakeBrief, by_rule
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, Relevant, entity_context
 from pkg_pipeline.stages.reads.entities import entity_id, entity_json, find_entity, list_entities
 from pkg_pipeline.stages.reads.history import list_summaries, timeline
@@ -55,6 +56,7 @@ class ApiDependencies:
     monitoring: MonitoringPorts | None = None
     recall: RecallParts | None = None
     relevant: Relevant | None = None
+    brief: MakeBrief = by_rule
     backfills: BackfillDesk | None = None
     items: ItemPorts | None = None
     facts: FactPorts | None = None
@@ -110,8 +112,14 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
                 examples=["2026-01-31T18:00:00+01:00"],
             ),
         ] = None,
+        brief: Annotated[
+            bool, Query(description="Beside the block in four short parts, worded by the model if one is set")
+        ] = False,
     ) -> Response:
-        """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt."""
+        """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt.
+
+        With `brief` the model is asked once for a block and day; where it cannot be, the brief is chosen by rule.
+        """
         now = deps.clock.now()
         request = ContextRequest(
             entity_id=entity_id(deps.reads, entity),
@@ -127,6 +135,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
             settings=deps.settings,
             receipts=deps.receipts,
             relevant=deps.relevant,
+            brief=deps.brief if brief else None,
         )
         return _json(answer.to_json())
 

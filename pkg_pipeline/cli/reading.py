@@ -97,6 +97,9 @@ def context(
     as_of: Annotated[
         str | None, typer.Option(help="The context of that moment, ISO time; a day means its end.", show_default=False)
     ] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="In four short parts, worded by the model if one is set.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Everything that matters about somebody, within a token budget."""
@@ -105,9 +108,11 @@ def context(
         moment = moment_of(as_of, settings, memory)
         found = found_entity(memory, entity)
         answer = memory.context(
-            found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint)
+            found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint), brief=brief
         )
-    show(answer.to_json(), as_json=json, human=lambda screen: print_context(screen, answer))
+    if answer.brief is not None and answer.brief.warning is not None:
+        notes().print(f"note: {without_controls(answer.brief.warning)}", markup=False)
+    show(answer.to_json(), as_json=json, human=lambda screen: _print_asked(screen, answer))
 
 
 def found_entity(memory: Memory, asked: str) -> ListedEntity:
@@ -145,6 +150,17 @@ def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = Fa
             raise CommandFailed(said) from error
         notes().print(f"note: {without_controls(said)}", markup=False)
         return spelt[0]
+
+
+def _print_asked(screen: Console, answer: EntityContext) -> None:
+    """The context, or the brief of it alone."""
+    if (brief := answer.brief) is None:
+        print_context(screen, answer)
+        return
+    screen.print(without_controls(f"# {answer.entity_name}\n{brief.text}"), markup=False, end="")
+    screen.rule(style="dim")
+    by = "chosen from its lines" if brief.model is None else f"worded by {brief.model}"
+    screen.print(f"in brief, of a context of {answer.block.tokens:,} tokens; {by}", markup=False)
 
 
 def print_context(screen: Console, answer: EntityContext) -> None:

@@ -14,6 +14,7 @@ from pkg_pipeline.prompts import fencing
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}
 WORDS_KEYS = {"summary", "points", "tone"}
 READING_KEYS = {"items", "changes", "facts"}
+BRIEF_KEYS = {"state", "current", "open", "facts"}
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["fold"])
 """Modes of answering for scripts."""
@@ -70,6 +71,8 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
         return good.shorter(blocks, prompt)
     if asked >= PROFILE_KEYS and "SUMMARIES" in held:
         return good.profile(blocks)
+    if asked == BRIEF_KEYS and "BRIEF" in held:
+        return good.brief(blocks)
     return good.rewrite(blocks) if asked == {"queries"} and "QUESTION" in held else conforming(schema)
 
 
@@ -78,7 +81,9 @@ def _kind(keys: set[str]) -> Kind:
         return "reading" if keys == READING_KEYS else "talks"
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
-    return "fold" if keys == FOLD_KEYS else "text"
+    if keys in (FOLD_KEYS, BRIEF_KEYS):
+        return "fold" if keys == FOLD_KEYS else "brief"
+    return "text"
 
 
 def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str:

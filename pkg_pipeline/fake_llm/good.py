@@ -17,6 +17,7 @@ Blocks = dict[str, list[Record]]
 CLAUSE_CHARS = 120
 PROFILE_CLAUSE_CHARS = 90
 MOST_MILESTONES = 5
+MOST_OF_BRIEF = 4
 TOPIC_WORDS = 3
 
 MONEY = re.compile(r"\d[\d\s.,]*\s?(?:руб|₽|€|\$|eur|usd|евро|доллар|元|块|万|тыс)|[$€£¥]\s?\d", re.IGNORECASE)
@@ -181,6 +182,22 @@ def profile(blocks: Blocks) -> Record:
         "timeline": timeline,
         "milestones": milestones[:MOST_MILESTONES],
         "doubts": [],
+    }
+
+
+def brief(blocks: Blocks) -> Record:
+    """Lines of each kind in their part, in the words of their first clause; orders are left out."""
+    lines = [one for one in talks.lines_of_brief(blocks) if not gives_orders(one["text"])]
+
+    def told(*kinds: str) -> list[Record]:
+        found = [one for one in lines if one["kind"] in kinds]
+        return [{"text": _firstclause_of(one["text"]), "lines": [one["n"]]} for one in found[:MOST_OF_BRIEF]]
+
+    return {
+        "state": told("card")[:1],
+        "current": told("summary", "message"),
+        "open": told("action_item"),
+        "facts": told("fact", "decision"),
     }
 
 

@@ -17,7 +17,7 @@ from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]
 Manner = Callable[[Record, str], Record]
-Kind = Literal["talks", "reading", "fold", "text", "profile", "question"]
+Kind = Literal["talks", "reading", "fold", "text", "profile", "question", "brief"]
 
 INVENTED_DAY = "2024-01-01"
 _QUOTED = re.compile(r"[\"«“「『]([^\"»”」』]{3,})[\"»”」』]|[:：]\s*(.{3,})$", re.DOTALL)
@@ -33,7 +33,7 @@ def _lines(prompt: str) -> list[Record]:
     blocks = fencing.read(prompt)
     if "TALKS" in blocks:
         return talks.messages(blocks)
-    return talks.summaries(blocks)
+    return talks.lines_of_brief(blocks) if "BRIEF" in blocks else talks.summaries(blocks)
 
 
 def _question(prompt: str) -> str:
@@ -179,6 +179,24 @@ def _queries(ask: Callable[[list[str], str], Any]) -> Manner:
     return lambda answer, prompt: {"queries": ask(answer["queries"], _question(prompt))}
 
 
+def _one_more(text: str) -> Manner:
+    """A sentence more in each part of a brief, over the part's first line."""
+
+    def bent(answer: Record, prompt: str) -> Record:
+        first = _lines(prompt)[0]["n"]
+        return {
+            part: [*told, {"text": text, "lines": told[0]["lines"] if told else [first]}]
+            for part, told in answer.items()
+        }
+
+    return bent
+
+
+def _obeyed_line(prompt: str) -> Record:
+    order = _order(prompt)
+    return {"text": payload(order["text"])[:300], "lines": [order["n"]]}
+
+
 def _each(manner: Manner) -> Manner:
     """Of every talk's summary."""
     return lambda answer, prompt: {"talks": [manner(talk, prompt) for talk in answer["talks"]]}
@@ -243,6 +261,32 @@ MANNERS: Mapping[Kind, Mapping[str, Manner]] = {
         ),
         "wrong_types": _with(milestones="one", timeline=["first"]),
         "extra_field": _with(total_interactions=999),
+    },
+    "brief": {
+        **_ALL,
+        "invented_quote": _one_more("The last bill was 987654 euro."),
+        "wrong_ids": lambda answer, _: {**answer, "open": [{"text": "All is well.", "lines": [10_000, -1]}]},
+        "obedient": lambda answer, prompt: {part: [_obeyed_line(prompt)] for part in answer},
+        "obedient_blend": lambda answer, prompt: {part: [*answer[part], _obeyed_line(prompt)] for part in answer},
+        "long_summary": lambda answer, prompt: {
+            part: [
+                {"text": " ".join(line["text"] for line in _lines(prompt))[:2400], "lines": [_lines(prompt)[0]["n"]]}
+            ]
+            for part in answer
+        },
+        "other_language": lambda answer, prompt: {
+            part: [
+                {
+                    "text": _another_language([line["text"] for line in _lines(prompt)], "another_summary"),
+                    "lines": [_lines(prompt)[0]["n"]],
+                }
+            ]
+            for part in answer
+        },
+        "echo": lambda answer, prompt: {
+            part: [{"text": prompt[:600], "lines": [_lines(prompt)[0]["n"]]}] for part in answer
+        },
+        "wrong_types": _with(open="one"),
     },
     "question": {
         **_ALL,

@@ -51,3 +51,8 @@ def summaries(blocks: Blocks) -> list[Record]:
         tone = next((one for one in more if isinstance(one, str)), "neutral")
         found.append({"n": number, "day": day, "tone": tone, "text": text, "decisions": decisions})
     return found
+
+
+def lines_of_brief(blocks: Blocks) -> list[Record]:
+    """Of the prompt of a context in brief: each with ``n``, ``kind``, ``day``, ``text``."""
+    return [dict(zip(("n", "kind", "day", "text"), line, strict=True)) for line in blocks["BRIEF"]]

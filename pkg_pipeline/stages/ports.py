@@ -74,13 +74,13 @@ class LlmRefused(LlmError):
 Lane = Literal["live", "backfill"]
 """Each has its own caps (P32)."""
 
-SubjectKind = Literal["interaction", "profile", "question", "session"]
+SubjectKind = Literal["interaction", "profile", "question", "session", "brief"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a call is about, so that forget can delete it (B3). Ids: a profile's row, ``hashing.question_id`` of a
-    question, a session's chat.
+    question, a session's chat, the person of a brief.
     """
 
     kind: SubjectKind
@@ -105,6 +105,7 @@ LlmTask = Literal[
     "question_rewrite",
     "session_fold",
     "session_compress",
+    "context_brief",
 ]
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.memory.message.deletions import Verdict
-    from pkg_pipeline.settings import Settings
     from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.items.stage import Items
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
-    from pkg_pipeline.stages.reads.context import ContextSettings, EntityContext
+    from pkg_pipeline.stages.reads.context import EntityContext
     from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.stages.summaries.backfill import Backfills
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
+    from pkg_pipeline.wiring.briefs import BriefWork
     from pkg_pipeline.wiring.chunks import ChunkWork, ReembedWork
     from pkg_pipeline.wiring.forecasts import WorkEstimate
     from pkg_pipeline.wiring.forgetting import ForgettingWork
@@ -296,6 +296,15 @@ class Memory(Process):
         return work
 
     @cached_property
+    def briefs(self) -> BriefWork:
+        """Contexts in brief, one per process."""
+        from pkg_pipeline.wiring.briefs import BriefWork
+
+        work = BriefWork(self.settings, self.connections, self.counter)
+        self.at_close(work.close)
+        return work
+
+    @cached_property
     def folding(self) -> Folding:
         from pkg_pipeline.wiring.folds import folding_stage
 
@@ -327,11 +336,18 @@ class Memory(Process):
         decide(PostgresVerdictStore(self.connections), item_id, wanted, now=self.clock.now())
 
     def context(
-        self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None
+        self,
+        entity_id: uuid.UUID,
+        *,
+        max_tokens: int | None,
+        as_of: datetime | None,
+        hint: str | None = None,
+        brief: bool = False,
     ) -> EntityContext:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
         from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
+        from pkg_pipeline.wiring.contexts import context_settings
 
         return entity_context(
             self.reads,
@@ -340,25 +356,5 @@ class Memory(Process):
             settings=context_settings(self.settings),
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
             relevant=None if hint is None else self.recall.relevant,
+            brief=self.briefs.brief if brief else None,
         )
-
-
-def context_settings(settings: Settings) -> ContextSettings:
-    """P1, P2 and P6 from the settings."""
-    from pkg_pipeline.stages.reads.context import ContextSettings
-
-    return ContextSettings(
-        zone=settings.zone,
-        max_tokens=settings.context_tokens,
-        hot_days=settings.hot_days,
-        hot_messages=settings.hot_messages,
-        warm_days=settings.warm_days,
-        warm_summaries=settings.warm_summaries,
-        shares={
-            "permanent": settings.permanent_share,
-            "hot": settings.hot_share,
-            "warm": settings.warm_share,
-            "cold": settings.cold_share,
-            "relevant": settings.relevant_share,
-        },
-    )

@@ -185,6 +185,7 @@ CALLS: dict[str, tuple[Callable[[Settings], int], Period]] = {
     "session_fold": (lambda settings: settings.live_folds_per_day, "day"),
     "session_compress": (lambda settings: settings.live_folds_per_day, "day"),
     "question_rewrite": (lambda settings: settings.recall_rewrites_per_day, "day"),
+    "context_brief": (lambda settings: settings.live_briefs_per_day, "day"),
 }
 """Task → call cap of the live lane (P12, P32)."""
 

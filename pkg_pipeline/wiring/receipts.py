@@ -9,7 +9,7 @@ from uuid import UUID
 from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptReads
 from pkg_pipeline.stages.reads.context import entity_context
 from pkg_pipeline.stages.reads.receipts import KeptReceipt, Rebuilt, kept_receipt, rebuild
-from pkg_pipeline.wiring.memory import context_settings
+from pkg_pipeline.wiring.contexts import context_settings
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

@@ -21,7 +21,7 @@ from pkg_pipeline.api.metrics import ServerCounts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.wiring import Memory
-from pkg_pipeline.wiring.memory import context_settings
+from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by
 from pkg_pipeline_tests.stages import deleted_words as words
 
@@ -31,6 +31,7 @@ ASKED: Mapping[str, tuple[Any, ...]] = {
     "session": (words.SESSION,),
     "chat": (words.CHAT, words.SESSION),
     "query": ("which account takes the transfer for the boat",),
+    "brief": ("true",),
     "hint": ("which account takes the transfer for the boat",),
     "topic": ("account", "boat"),
     "as_of": MOMENTS,

@@ -160,3 +160,15 @@ def test_openapi_documents_every_route_with_words_and_problems(client: TestClien
     for name in ("Context", "Entity", "Timeline", "SummaryList", "Health", "Problem"):
         example = schema["components"]["schemas"][name]["example"]
         getattr(models, name).model_validate(example)
+
+
+def test_a_context_in_brief_names_what_each_line_rests_on(client: TestClient) -> None:
+    path = "/v1/entities/Anna Petrova/context"
+    assert client.get(path).json()["brief"] is None
+    brief = client.get(path, params={"brief": True}).json()["brief"]
+    assert [part["part"] for part in brief["parts"]] == ["state", "current", "open", "facts"]
+    told = [one for part in brief["parts"] for one in part["sentences"]]
+    assert told
+    assert all(one["items"] and one["text"] in brief["text"] for one in told)
+    assert (brief["model"], brief["warning"]) == (None, None)
+    assert client.get(path, params={"brief": "perhaps"}).status_code == 422

@@ -53,3 +53,15 @@ def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Progra
     for command in ("show", "rebuild"):
         given("receipts", command, receipt).failed("no receipt", "forgotten")
     given("receipts", "show", "x").refused("x")
+
+
+def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Program, build: MemoryBuilder) -> None:
+    printed = given.ok("context", "Olga", "--brief").out
+    assert printed.startswith("# Olga\n## How things stand\n")
+    assert "## To remember\n- position: Engineer\n" in printed
+    assert "chosen from its lines" in printed
+    served = given.ok("context", "Olga", "--brief", "--json").json
+    assert [part["part"] for part in served["brief"]["parts"]] == ["state", "current", "open", "facts"]
+    assert (served["brief"]["model"], served["brief"]["warning"]) == (None, None)
+    again = given.ok("receipts", "rebuild", served["receipt_id"], "--json").json
+    assert again == {"receipt_id": served["receipt_id"], "matches": True, "differs": None, "text": served["text"]}

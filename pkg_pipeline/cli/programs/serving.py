@@ -29,8 +29,8 @@ from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, ha
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.chats import set_category
+from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.facts import FactReview
-from pkg_pipeline.wiring.memory import context_settings
 from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
@@ -76,6 +76,7 @@ def serve(
                         receipts=receipts,
                         recall=questions,
                         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
+                        brief=memory.briefs.brief,
                         tokens=callers.tokens,
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),

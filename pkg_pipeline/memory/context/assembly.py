@@ -21,7 +21,7 @@ from pkg_pipeline.memory.context.records import (
 from pkg_pipeline.memory.context.relevance import CountMany
 from pkg_pipeline.memory.context.rendering import SECTIONS, Line, LineRenderer, Place, with_mark
 from pkg_pipeline.memory.context.tiers import tier_lines
-from pkg_pipeline.memory.records import Tier
+from pkg_pipeline.memory.records import Language, Tier
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.lines import bullet, fit
 from pkg_pipeline.memory.text.marks import named
@@ -85,12 +85,16 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     return _block(heading, head_tokens, wishes, filled, left_out, rules)
 
 
-def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
-    language = rows.entity.language or detect(
+def language_of(rows: ContextRows) -> Language:
+    """The language that a block is printed in."""
+    return rows.entity.language or detect(
         [message.text for message in rows.hot] or [summary.text for summary in rows.summaries] or [rows.entity.name]
     )
+
+
+def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
     services = {message.chat.source for message in rows.hot if message.chat.kind == "direct"}
-    return LineRenderer(rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
+    return LineRenderer(rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language_of(rows)))
 
 
 def _head(rows: ContextRows, rules: BlockRules, renderer: LineRenderer, count: Callable[[str], int]) -> list[str]:

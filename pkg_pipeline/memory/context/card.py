@@ -64,8 +64,14 @@ def place_of(fact: KnownFact) -> int | None:
 
 def head(rows: ContextRows, rules: BlockRules, words: Phrases) -> list[str]:
     """The block's first two lines: the name; who it is, how often and since when we talk, the last contact."""
-    entity, card = rows.entity, rows.card
     moment = rules.as_of.astimezone(rules.zone)
+    parts = [*about(rows, rules, words), words.as_of.format(date=words.day(moment.date()), time=clock(moment))]
+    return [f"# {named(rows.entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
+
+
+def about(rows: ContextRows, rules: BlockRules, words: Phrases) -> list[str]:
+    """Who it is, how often and since when we talk, the last contact."""
+    entity, card = rows.entity, rows.card
     parts = [] if card is None else _about(card, words)
     if entity.organization and not (card and _names(card.facts, entity.organization)):
         parts.append(words.organization.format(name=one_line(entity.organization)))
@@ -73,9 +79,7 @@ def head(rows: ContextRows, rules: BlockRules, words: Phrases) -> list[str]:
         names = words.comma.join(dict.fromkeys(source_name(source) for source in entity.sources))
         spoken = words.comma.join(words.language(one) for one in entity.languages)
         parts.append(" ".join(filter(None, (spoken, words.via.format(sources=names)))))
-    parts += _contact(entity, rules, words)
-    parts.append(words.as_of.format(date=words.day(moment.date()), time=clock(moment)))
-    return [f"# {named(entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
+    return parts + _contact(entity, rules, words)
 
 
 def _about(card: Card, words: Phrases) -> list[str]:

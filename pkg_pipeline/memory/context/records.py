@@ -13,7 +13,7 @@ from pkg_pipeline.memory.items.records import Importance, ItemOwner, ItemStatus
 from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType, Signals
 from pkg_pipeline.memory.recall.records import Ranked
-from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Tier
+from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Person, Tier
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections and of precedence."""
@@ -187,7 +187,7 @@ class ContextRows:
 
     ``summaries``: also beyond the warm tier, as ``whole``, by interaction, as far as the budget may hold them.
     ``relevant``: recalled for a task hint, best first (P5). ``left_out``: rows withheld or beyond a limit.
-    ``signals``: of who they are to me; ``card`` is made of them (B19).
+    ``signals``: of who they are to me; ``card`` is made of them (B19). ``me``: whose memory it is, if known.
     """
 
     entity: ContextEntity
@@ -203,6 +203,7 @@ class ContextRows:
     left_out: tuple[LeftOut, ...] = ()
     signals: Signals | None = None
     card: Card | None = None
+    me: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)

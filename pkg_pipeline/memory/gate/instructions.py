@@ -27,6 +27,10 @@ _SHORT: Final = frozenset(("ai", "ia", "ki", "bot"))
 _READER_ALONE: Final = re.compile(r"(?<![a-z])(?:ais?|ia|ki|bot)(?![a-z])|\bии\b")
 
 
+_DIGIT_IN_WORD: Final = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
+_AS_LETTERS: Final = str.maketrans("013457", "oieast")
+
+
 @dataclass(frozen=True, slots=True)
 class Signs:
     """Patterns of orders: one ``strong`` or two ``weak`` ones.
@@ -93,8 +97,12 @@ def _made_of(order: Mapping[str, Any]) -> Iterator[str]:
 
 
 def gives_orders(text: str) -> bool:
-    """Whether the text addresses a model rather than a person."""
-    return _gives_orders(plain(text))
+    """Whether the text addresses a model rather than a person; also with digits for letters ("Ign0re")."""
+    looked_at = plain(text)
+    return _gives_orders(looked_at) or (
+        _DIGIT_IN_WORD.search(looked_at) is not None
+        and _gives_orders(_DIGIT_IN_WORD.sub(lambda found: found.group().translate(_AS_LETTERS), looked_at))
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.context.assembly import assemble
+from pkg_pipeline.memory.context.assembly import assemble, language_of
 from pkg_pipeline.memory.context.card import card_of
 from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, Card, ContextRows, LeftOut
 from pkg_pipeline.memory.hashing import content_hash
@@ -18,6 +18,7 @@ from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ports import TokenCounter
+from pkg_pipeline.stages.reads.brief import Brief, MakeBrief, brief_of
 from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, Receipt, ReceiptSink
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class EntityContext:
     hypothetical_tokens: int
     block: Block
     card: Card | None
+    brief: Brief | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -98,7 +100,7 @@ class EntityContext:
                 for tier in self.block.tiers
             ],
             "left_out": [_left_out_json(entry) for entry in self.block.left_out],
-            "brief": None,
+            "brief": None if self.brief is None else self.brief.to_json(),
         }
 
 
@@ -110,10 +112,11 @@ def entity_context(
     settings: ContextSettings,
     receipts: ReceiptSink | None = None,
     relevant: Relevant | None = None,
+    brief: MakeBrief | None = None,
 ) -> EntityContext:
     """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a future time.
 
-    ``relevant`` is called if the request has a hint.
+    ``relevant`` is called if the request has a hint. ``brief``: makes one of the block, if it is asked for (P7).
     """
     max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
     if max_tokens < 1:
@@ -140,6 +143,8 @@ def entity_context(
     if request.hint is not None and relevant is not None:
         rows = replace(rows, relevant=relevant(replace(request, entity_id=rows.entity.id)))
     rows = replace(rows, card=card_of(rows, rules))
+    rules = replace(rules, max_tokens=_allowed(rows, max_tokens))
+    block = within_budget(rows, rules, counter)
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),
         entity_id=rows.entity.id,
@@ -149,7 +154,8 @@ def entity_context(
         max_tokens=max_tokens,
         hypothetical_tokens=rows.entity.hypothetical_tokens,
         card=rows.card,
-        block=within_budget(rows, replace(rules, max_tokens=_allowed(rows, max_tokens)), counter),
+        block=block,
+        brief=None if brief is None else brief_of(rows, block, rules, language_of(rows), brief),
     )
     if receipts is not None:
         receipts.put(receipt_of(answer, request, settings, counter.name))
@@ -216,6 +222,7 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
             "counter": counter_name,
             "settings": {name: getattr(settings, name) for name in KEPT_SETTINGS},
             "sha256": content_hash(answer.block.text),
+            **({} if answer.brief is None else {"brief": _brief_receipt(answer.brief)}),
         },
         tiers=[
             {
@@ -228,8 +235,12 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
         left_out=[_left_out_json(entry) for entry in answer.block.left_out],
         tokens=answer.block.tokens,
         hypothetical_tokens=answer.hypothetical_tokens,
-        text=answer.block.text,
+        text=answer.block.text if answer.brief is None else answer.block.text + answer.brief.text,
     )
+
+
+def _brief_receipt(brief: Brief) -> dict[str, Any]:
+    return {"model": brief.model, "prompt": brief.prompt_version, "sha256": content_hash(brief.text)}
 
 
 def _card_json(card: Card) -> dict[str, Any]:

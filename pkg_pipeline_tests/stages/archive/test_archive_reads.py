@@ -12,7 +12,7 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
-from pkg_pipeline.wiring.memory import context_settings
+from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline_tests.stages.archive.archive_rig import JANUARY, ArchiveRig
 from pkg_pipeline_tests.stages.ingest.import_rig import START, line
 

@@ -27,6 +27,7 @@ WITH subjects AS (
     UNION ALL SELECT 'session', %(chat)s
     -- talks of other chats that were shown what was said here
     UNION ALL SELECT 'interaction', r.interaction_id FROM interaction_readings r WHERE r.item_ids && %(items)s::uuid[]
+    UNION ALL SELECT 'brief', unnest(%(people)s::uuid[])
     UNION ALL SELECT 'profile', r.id FROM entity_relationship_profiles r WHERE r.entity_id = ANY(%(people)s)
 ), gone AS (
     DELETE FROM llm_call_subjects c USING subjects s WHERE c.subject_kind = s.kind AND c.subject_id = s.id RETURNING c.call_id

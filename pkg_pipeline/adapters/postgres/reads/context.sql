@@ -370,6 +370,7 @@ SELECT json_build_object(
         WHERE w.entity_id = ANY(accounts_of(%(entity)s)) ORDER BY c.id LIMIT 10) AS own),
     'my_organization', (SELECT o.name FROM entities e JOIN organizations o ON o.id = e.organization_id
                         WHERE e.is_self ORDER BY e.id LIMIT 1),
+    'me', (SELECT json_build_array(e.id, e.name) FROM entities e WHERE e.is_self AND e.type = 'person' ORDER BY e.id LIMIT 1),
     'chats', (SELECT json_object_agg(id, json_build_array(source, external_id, kind, title)) FROM chats_seen),
     'texts', (SELECT json_object_agg(id, row_to_json(texts)) FROM texts),
     'hot', (SELECT json_agg(id ORDER BY sent_at DESC, id DESC) FROM hot),

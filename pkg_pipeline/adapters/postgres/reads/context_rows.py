@@ -25,7 +25,7 @@ from pkg_pipeline.memory.context.records import (
 )
 from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.profile.records import Signals, Utterance
-from pkg_pipeline.memory.records import ContextChat
+from pkg_pipeline.memory.records import ContextChat, Person
 from pkg_pipeline.memory.text.lines import in_full
 
 KEPT_KEYS = 16_384
@@ -56,6 +56,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         profile=profile,
         left_out=tuple(_withheld(found)),
         signals=_signals(found),
+        me=Person(UUID(found["me"][0]), found["me"][1], is_self=True) if found["me"] else None,
     )
 
 

@@ -41,7 +41,7 @@ LLM_CALL_SUBJECTS = table(
     "llm_call_subjects",
     "What a call was about.",
     col("call_id", Uuid, "the call", to("llm_calls", "CASCADE")),
-    col("subject_kind", Text, "interaction, profile, session"),
+    col("subject_kind", Text, "interaction, profile, session, question, brief"),
     col("subject_id", Uuid, "which of them"),
     index("llm_call_subjects_call", "call_id"),
     key="subject_kind subject_id call_id",
