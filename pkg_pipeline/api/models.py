@@ -95,7 +95,7 @@ class LeftOut(BaseModel):
 
     kind: str
     id: str | None
-    reason: Literal["budget", "limit", "withheld", "shortened", "more"]
+    reason: Literal["budget", "limit", "withheld", "shortened", "more", "not_kept"]
     count: int | None = Field(default=None, description="How many others, in the entry with reason `more`")
 
 
@@ -132,6 +132,7 @@ class Context(Answer):
     entity: ContextEntity
     card: Card | None = Field(description="Null for channels, bots, organisations and yourself")
     as_of: datetime
+    known_as_of: datetime | None = Field(description="By what the memory knew then; null: by all that it knows")
     text: str
     tokens: int
     max_tokens: int

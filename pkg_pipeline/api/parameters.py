@@ -62,12 +62,17 @@ def _said(name: str, message: str) -> dict[str, Any]:
     return {"type": "unknown_parameter", "loc": ("query", name[:_SHOWN]), "msg": message, "input": None}
 
 
-def as_of_moment(text: str | None, zone: ZoneInfo, now: datetime) -> datetime | None:
+KnownAsOf = Annotated[
+    str | None, Query(max_length=40, description="By what the memory knew then; written like `as_of`, by default now")
+]
+
+
+def as_of_moment(text: str | None, zone: ZoneInfo, now: datetime, name: str = "as_of") -> datetime | None:
     """An ISO time, or a day, which means its end."""
     try:
         return None if text is None else parse_moment(text, zone, now=now)
     except ValueError as error:
-        raise BadRequest("as_of", str(error)) from None
+        raise BadRequest(name, str(error)) from None
 
 
 def chat_of_key(key: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from pkg_pipeline.api.models import Answer
-from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_named
+from pkg_pipeline.api.parameters import KnownAsOf, MaxTokens, as_of_moment, chat_named
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.memory.recall.records import ChunkSource
 from pkg_pipeline.stages.ports import Clock
@@ -47,6 +47,7 @@ class Recall(Answer):
     query: str
     mode: Literal["hybrid", "vector", "keyword"]
     as_of: str
+    known_as_of: str | None
     text: str
     tokens: int
     results: list[RecallResult]
@@ -72,6 +73,7 @@ def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clo
         top_k: Annotated[int | None, Query(ge=1, le=MOST_TOP_K, description="At most this many pieces")] = None,
         max_tokens: MaxTokens = None,
         as_of: Annotated[str | None, Query(max_length=40, description="As it was then; by default now")] = None,
+        known_as_of: KnownAsOf = None,
     ) -> Response:
         """Messages, summaries, decisions and facts, found by meaning and by words, in `text` within the budget.
 
@@ -91,6 +93,7 @@ def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clo
                 top_k=top_k,
                 max_tokens=max_tokens,
                 as_of=as_of_moment(as_of, parts.settings.zone, now),
+                known_as_of=as_of_moment(known_as_of, parts.settings.zone, now, "known_as_of"),
             ),
         )
         return Response(orjson.dumps(answer.to_json()), media_type="application/json")

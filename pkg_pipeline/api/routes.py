@@ -16,7 +16,7 @@ from pkg_pipeline.api.chats import SetCategory
 from pkg_pipeline.api.facts import FactPorts
 from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
-from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
+from pkg_pipeline.api.parameters import Day, KnownAsOf, MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken
 from pkg_pipeline.api.summarization import BackfillDesk
@@ -115,6 +115,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         brief: Annotated[
             bool, Query(description="Beside the block in four short parts, worded by the model if one is set")
         ] = False,
+        known_as_of: KnownAsOf = None,
     ) -> Response:
         """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt.
 
@@ -125,6 +126,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
             entity_id=entity_id(deps.reads, entity),
             now=now,
             as_of=as_of_moment(as_of, deps.settings.zone, now),
+            known_as_of=as_of_moment(known_as_of, deps.settings.zone, now, "known_as_of"),
             max_tokens=max_tokens,
             hint=_clean(hint),
         )

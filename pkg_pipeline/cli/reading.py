@@ -48,6 +48,12 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="Rows 
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.", show_default=False)]
 
 
+KnownAsOf = Annotated[
+    str | None,
+    typer.Option(help="By what the memory knew at that moment; written like --as-of.", show_default=False),
+]
+
+
 def entities(
     query: Annotated[str | None, typer.Argument(help="Only names that contain this.", show_default=False)] = None,
     limit: Limit = DEFAULT_ROWS,
@@ -100,15 +106,22 @@ def context(
     brief: Annotated[
         bool, typer.Option("--brief", help="In four short parts, worded by the model if one is set.")
     ] = False,
+    known_as_of: KnownAsOf = None,
     json: JsonFlag = False,
 ) -> None:
     """Everything that matters about somebody, within a token budget."""
     settings = settings_in_force()
     with memory_in_force(settings) as memory:
         moment = moment_of(as_of, settings, memory)
+        known = moment_of(known_as_of, settings, memory, "--known-as-of")
         found = found_entity(memory, entity)
         answer = memory.context(
-            found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint), brief=brief
+            found.id,
+            max_tokens=max_tokens,
+            as_of=moment,
+            known_as_of=known,
+            hint=None if hint is None else as_text(hint),
+            brief=brief,
         )
     if answer.brief is not None and answer.brief.warning is not None:
         notes().print(f"note: {without_controls(answer.brief.warning)}", markup=False)
@@ -221,9 +234,9 @@ def day_of(given: str | None, option: str) -> date | None:
         raise typer.BadParameter(f"{given!r} is no day, such as 2026-03-15", param_hint=option) from error
 
 
-def moment_of(given: str | None, settings: Settings, memory: Memory) -> datetime | None:
+def moment_of(given: str | None, settings: Settings, memory: Memory, option: str = "--as-of") -> datetime | None:
     """``--as-of``: an ISO time, local without an offset, or a day, which means its end (P9)."""
     try:
         return None if given is None else parse_moment(given, settings.zone, now=memory.clock.now())
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--as-of") from error
+        raise typer.BadParameter(str(error), param_hint=option) from error

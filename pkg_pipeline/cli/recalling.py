@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 from rich.console import Console
 
-from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, say_if_empty
+from pkg_pipeline.cli.reading import KnownAsOf, found_chat, found_entity, moment_of, say_if_empty
 from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
@@ -36,6 +36,7 @@ def recall(
     as_of: Annotated[
         str | None, typer.Option(help="As it was at that moment, ISO time; a day means its end.", show_default=False)
     ] = None,
+    known_as_of: KnownAsOf = None,
     json: JsonFlag = False,
 ) -> None:
     """The messages, decisions and facts that answer a question, by meaning and by words."""
@@ -53,6 +54,7 @@ def recall(
             top_k=top_k,
             max_tokens=max_tokens,
             as_of=moment,
+            known_as_of=moment_of(known_as_of, settings, memory, "--known-as-of"),
         )
         say_if_empty(memory, found=answer.block.lines)
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))

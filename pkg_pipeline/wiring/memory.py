@@ -6,10 +6,10 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.items.stage import Items
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
-    from pkg_pipeline.stages.reads.context import EntityContext
+    from pkg_pipeline.stages.reads.context import Asked, EntityContext
     from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.stages.summaries.backfill import Backfills
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
@@ -238,7 +238,9 @@ class Memory(Process):
         """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
         written after the answer.
         """
-        appending = engine.pool(self.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
+        appending = engine.pool(
+            self.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
+        )
         try:
             self.windows.serving(reads, recall)
             yield self.session_work(appending=appending)
@@ -335,15 +337,7 @@ class Memory(Process):
 
         decide(PostgresVerdictStore(self.connections), item_id, wanted, now=self.clock.now())
 
-    def context(
-        self,
-        entity_id: uuid.UUID,
-        *,
-        max_tokens: int | None,
-        as_of: datetime | None,
-        hint: str | None = None,
-        brief: bool = False,
-    ) -> EntityContext:
+    def context(self, entity_id: uuid.UUID, *, brief: bool = False, **asked: Unpack[Asked]) -> EntityContext:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
         from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
@@ -352,9 +346,9 @@ class Memory(Process):
         return entity_context(
             self.reads,
             self.counter,
-            ContextRequest(entity_id=entity_id, now=self.clock.now(), as_of=as_of, max_tokens=max_tokens, hint=hint),
+            ContextRequest(entity_id=entity_id, now=self.clock.now(), **asked),
             settings=context_settings(self.settings),
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
-            relevant=None if hint is None else self.recall.relevant,
+            relevant=None if asked.get("hint") is None else self.recall.relevant,
             brief=self.briefs.brief if brief else None,
         )

@@ -74,7 +74,9 @@ def open_memory(
                 f"PKG_TIMEZONE: this memory was made with {found.timezone} and its days are cut there; set it back, "
                 f"or begin a new PKG_HOME with {settings.timezone}"
             )
-        memory = Memory(settings, url=url, connections=engine.pool(url, size=connections), clock=clock)
+        memory = Memory(
+            settings, url=url, connections=engine.pool(url, size=connections, now=settings.now), clock=clock
+        )
         try:
             yield memory
         finally:

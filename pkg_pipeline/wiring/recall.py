@@ -93,6 +93,7 @@ def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
             now=request.now,
             entity_id=request.entity_id,
             as_of=request.as_of,
+            known_as_of=request.known_as_of,
             max_tokens=request.max_tokens or max_tokens,
         )
         try:
@@ -123,6 +124,7 @@ class RecallWork:
         top_k: int | None = None,
         max_tokens: int | None = None,
         as_of: datetime | None = None,
+        known_as_of: datetime | None = None,
     ) -> RecallResult:
         """The answer to a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
         request = RecallRequest(
@@ -134,5 +136,6 @@ class RecallWork:
             top_k=top_k,
             max_tokens=max_tokens,
             as_of=as_of,
+            known_as_of=known_as_of,
         )
         return recall(self.parts, request)

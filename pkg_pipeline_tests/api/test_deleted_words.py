@@ -35,6 +35,7 @@ ASKED: Mapping[str, tuple[Any, ...]] = {
     "hint": ("which account takes the transfer for the boat",),
     "topic": ("account", "boat"),
     "as_of": MOMENTS,
+    "known_as_of": MOMENTS,
     "from": ("2025-01-01",),
     "to": ("2025-12-31",),
     "limit": (100,),

@@ -203,7 +203,7 @@ def test_openapi_documents_the_route_with_words_and_problems(client: TestClient)
     assert operation["summary"]
     assert operation["description"]
     names = [one["name"] for one in operation["parameters"]]
-    assert names == ["query", "entity", "session", "chat", "topic", "top_k", "max_tokens", "as_of"]
+    assert names == ["query", "entity", "session", "chat", "topic", "top_k", "max_tokens", "as_of", "known_as_of"]
     assert set(operation["responses"]) == {"200", "401", "403", "404", "409", "421", "422", "503"}
     for status, response in operation["responses"].items():
         assert status == "200" or list(response["content"]) == ["application/problem+json"]

@@ -40,6 +40,7 @@ def test_a_context_has_the_promised_shape_and_size(client: TestClient, build: Me
         "entity",
         "card",
         "as_of",
+        "known_as_of",
         "text",
         "tokens",
         "max_tokens",

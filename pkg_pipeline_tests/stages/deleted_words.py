@@ -103,7 +103,7 @@ def fill(url: str, home: Path) -> None:
         memory.sessions.append(SESSION, _turns(AFTER, "2025-01-25T11:30:00+00:00", start=5))
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
         work(memory)
-    with psycopg.connect(url, options="-c search_path=pkg,public") as connection:
+    with psycopg.connect(url, options="-c search_path=pkg,public -c pkg.now=2025-02-10T12:00:00Z") as connection:
         given = {"iban": IBAN, "gone": GONE, "in_session": GONE_IN_SESSION}
         for statement in PLANTED.read_text().split(";\n"):
             connection.execute(statement.encode(), given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -223,15 +224,19 @@ def pool(
     readonly: bool = False,
     is_checked: bool | None = None,
     wait_seconds: float = WAIT_SECONDS,
+    now: datetime | None = None,
 ) -> ConnectionPool:
     """An open pool of ``size`` connections; the caller closes it.
 
     ``readonly`` pools plan each statement once (generic plans) and by default skip the check of a connection before use
-    (``is_checked``): readers retry instead. ``wait_seconds`` bounds the wait for a free connection.
+    (``is_checked``): readers retry instead. ``wait_seconds`` bounds the wait for a free connection. ``now``: where the
+    memory's clock is pinned, so that the tables tell since when it knows something by that clock (B11).
     """
     logging.getLogger("psycopg").addHandler(QUIET)
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
+    if now is not None:
+        options += f" -cpkg.now={now.isoformat()}"
     if readonly:
         options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
     return _Pool(

@@ -47,6 +47,12 @@ class Reads:
         """The only column of the first row, or None."""
         return next(iter(self.values(name, **parameters)), None)
 
+    def known(self, name: str, /, *relations: str, **parameters: Any) -> Any:
+        """As ``value``, of what the memory knew at the moment ``known`` (B11)."""
+        text, names = numbered_text(as_known(query(self._file, name), *relations))
+        found = read_rows(self._connections, text, [parameters[name] for name in names], row=scalar_row)
+        return next(iter(found), None)
+
     def _read(self, name: str, parameters: dict[str, Any], row: Any) -> list[Any]:
         text, names = numbered(self._file, name)
         return read_rows(self._connections, text, [parameters[name] for name in names], row=row)
@@ -58,6 +64,11 @@ def numbered(file: str, name: str) -> tuple[LiteralString, tuple[str, ...]]:
     parse it at every execution (0.5 ms).
     """
     return numbered_text(query(file, name))
+
+
+def as_known(statement: str, *relations: str) -> str:
+    """A read of what was known at a moment: the relations of ``known.sql`` stand before the tables' own (B11)."""
+    return f"WITH {', '.join(relations)}\nSELECT * FROM (\n{statement}\n) AS answer"
 
 
 def numbered_text(statement: str) -> tuple[LiteralString, tuple[str, ...]]:

@@ -19,7 +19,7 @@ TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections and of precedence."""
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
-Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
+Reason = Literal["budget", "limit", "withheld", "shortened", "more", "not_kept"]
 Mark = Literal["unsummarised", "stale", "shortened", "overdue", "perhaps", "doubted", "perhaps_done", "lapsed"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,7 @@ from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.reads.brief import Brief, MakeBrief, brief_of
-from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, Receipt, ReceiptSink
+from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, Receipt, ReceiptSink, require_past
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
@@ -56,7 +56,7 @@ class ContextSettings:
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
     """``as_of`` (P9) and ``max_tokens`` default to now and the setting; ``hint``: the task in words, for its own tier
-    (P5).
+    (P5). ``known_as_of``: by what the memory knew then, by default by all that it knows (B11).
     """
 
     entity_id: UUID
@@ -64,6 +64,16 @@ class ContextRequest:
     as_of: datetime | None = None
     max_tokens: int | None = None
     hint: str | None = None
+    known_as_of: datetime | None = None
+
+
+class Asked(TypedDict, total=False):
+    """Of a ContextRequest what may be left out."""
+
+    as_of: datetime | None
+    max_tokens: int | None
+    hint: str | None
+    known_as_of: datetime | None
 
 
 Relevant = Callable[["ContextRequest"], tuple[Ranked, ...]]
@@ -84,6 +94,7 @@ class EntityContext:
     block: Block
     card: Card | None
     brief: Brief | None = None
+    known_as_of: datetime | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,6 +102,7 @@ class EntityContext:
             "entity": {"id": str(self.entity_id), "name": clean_name(self.entity_name), "type": self.entity_type},
             "card": None if self.card is None else _card_json(self.card),
             "as_of": iso(self.as_of),
+            "known_as_of": None if self.known_as_of is None else iso(self.known_as_of),
             "text": self.block.text,
             "tokens": self.block.tokens,
             "max_tokens": self.max_tokens,
@@ -121,8 +133,7 @@ def entity_context(
     max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
     if max_tokens < 1:
         raise BadRequest("max_tokens", "max_tokens must be at least 1")
-    if request.as_of is not None and request.as_of > request.now:
-        raise BadRequest("as_of", f"as_of lies in the future: it is {iso(request.now)} now")
+    require_past(request.now, as_of=request.as_of, known_as_of=request.known_as_of)
     rules = _rules(request, settings, max_tokens)
     rows = store.read_context(
         ContextQuery(
@@ -136,6 +147,7 @@ def entity_context(
             max_tokens=max_tokens,
             text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
             is_past=rules.as_of < request.now,
+            known_as_of=request.known_as_of,
         )
     )
     if rows is None:
@@ -151,6 +163,7 @@ def entity_context(
         entity_name=rows.entity.name,
         entity_type=rows.entity.type,
         as_of=rules.as_of,
+        known_as_of=request.known_as_of,
         max_tokens=max_tokens,
         hypothetical_tokens=rows.entity.hypothetical_tokens,
         card=rows.card,
@@ -217,6 +230,7 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
         request={
             "as_of": iso(answer.as_of),
             "asked_as_of": None if request.as_of is None else iso(request.as_of),
+            "known_as_of": iso(request.now if request.known_as_of is None else request.known_as_of),
             "max_tokens": answer.max_tokens,
             "hint": request.hint,
             "counter": counter_name,

@@ -83,8 +83,8 @@ def receipt_json(one: KeptReceipt) -> dict[str, Any]:
 def rebuild(
     receipt: KeptReceipt, *, now: datetime, settings: ContextSettings, context: Callable[..., EntityContext]
 ) -> Rebuilt:
-    """The block by the time, budget, hint and settings of the receipt. What it says is given only if it is the same:
-    what the memory learnt or lost since can change it, and then the reason says which lines.
+    """The block by the time, budget, hint and settings of the receipt: of all that is known, else of what the memory
+    knew when it was served. What it says is given only if it is the same; else the reason says which lines differ.
     """
     digest = receipt.request.get("sha256")
     if digest is None:
@@ -96,13 +96,18 @@ def rebuild(
         max_tokens=receipt.request["max_tokens"],
         hint=receipt.request["hint"],
     )
-    try:
-        answer = context(request, settings=replace(settings, **receipt.request["settings"]))
-    except EntityUnknown:
-        return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
-    if content_hash(answer.block.text) == digest:
-        return Rebuilt(receipt, answer.block.text, None)
-    return Rebuilt(receipt, None, _difference(receipt, answer))
+    asked = [request]
+    if (known := receipt.request.get("known_as_of")) is not None:
+        asked.append(replace(request, known_as_of=datetime.fromisoformat(known)))
+    answers: list[EntityContext] = []
+    for one in asked:
+        try:
+            answers.append(context(one, settings=replace(settings, **receipt.request["settings"])))
+        except EntityUnknown:
+            return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
+        if content_hash(answers[-1].block.text) == digest:
+            return Rebuilt(receipt, answers[-1].block.text, None)
+    return Rebuilt(receipt, None, _difference(receipt, answers[0]))
 
 
 def _difference(receipt: KeptReceipt, answer: EntityContext) -> str:

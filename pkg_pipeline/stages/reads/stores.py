@@ -8,6 +8,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from uuid import UUID
 
+from pkg_pipeline.memory.text.timestamps import iso
+
 if TYPE_CHECKING:
     from pkg_pipeline.memory.records import ChatCategory, ChatKind, EntityType, Language
 
@@ -30,6 +32,8 @@ class ContextQuery:
     max_tokens: int
     text_chars: int
     is_past: bool = False
+    known_as_of: datetime | None = None
+    """Nothing that the memory learnt later; None: all that it knows (B11)."""
 
 
 class StoreUnavailable(Exception):
@@ -64,6 +68,13 @@ class BadRequest(ValueError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
+
+
+def require_past(now: datetime, **moments: datetime | None) -> None:
+    """Raises BadRequest for a moment to come."""
+    for name, moment in moments.items():
+        if moment is not None and moment > now:
+            raise BadRequest(name, f"{name} lies in the future: it is {iso(now)} now")
 
 
 @dataclass(frozen=True, slots=True)

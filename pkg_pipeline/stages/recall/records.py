@@ -147,7 +147,8 @@ class SearchQuery:
     Filters: ``entity_id`` and ``chat_id`` both apply; ``at_from``/``at_to`` half-open; nothing after ``as_of``; any of
     ``topics``; any of ``sources``. Without ``code`` and ``vector`` the search is by terms only. ``words``: term →
     inverse document frequency; ``fetch_terms``: those that bring candidates (rare ones first), none: no candidates by
-    terms. ``is_past``: what rests on a message edited after ``as_of`` is left out (P9).
+    terms. ``is_past``: what rests on a message edited after ``as_of`` is left out (P9). ``known_as_of``: so is
+    what the memory learnt later (B11).
     """
 
     facts: QuestionFacts
@@ -164,6 +165,7 @@ class SearchQuery:
     at_to: datetime | None = None
     limit: int = CANDIDATES
     is_past: bool = False
+    known_as_of: datetime | None = None
 
     @property
     def scopes(self) -> tuple[UUID, ...]:

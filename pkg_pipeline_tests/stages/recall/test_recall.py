@@ -74,7 +74,8 @@ def test_a_question_in_any_language_finds_its_message(asked: Asked, question: st
 
 def test_the_answer_has_the_promised_shape(asked: Asked) -> None:
     shape = asked("Who bought the boat?", top_k=1).to_json()
-    assert list(shape) == ["query", "mode", "as_of", "text", "tokens", "results", "embedding_model", "warnings"]
+    names = ["query", "mode", "as_of", "known_as_of", "text", "tokens", "results", "embedding_model", "warnings"]
+    assert list(shape) == names
     (result,) = shape["results"]
     interaction, identity = UUID(result.pop("interaction_id")), UUID(result.pop("id"))
     assert interaction != identity

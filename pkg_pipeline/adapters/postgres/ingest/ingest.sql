@@ -305,8 +305,9 @@ WHERE i.id = s.item_id
 
 -- name: keep_replaced
 -- Saves the version that is about to be replaced, also of deleted messages, whose text the view does not show.
-INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
-SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL AND NOT m.is_missing, coalesce(a.content, m.content)
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from)
+SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL AND NOT m.is_missing,
+       coalesce(a.content, m.content), coalesce(m.reworded_at, m.imported_at)
 FROM changed c JOIN messages m ON m.id = c.id
 LEFT JOIN LATERAL (
     SELECT content FROM archived_messages WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
@@ -335,6 +336,7 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.
     content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
     metadata = CASE WHEN c.stays_blank THEN m.metadata ELSE c.metadata END,
     interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END,
+    reworded_at = CASE WHEN c.is_other_version THEN known_now() ELSE m.reworded_at END,
     awaits_reading = m.awaits_reading OR (c.is_other_text AND NOT c.is_deleted AND EXISTS (
         SELECT FROM interaction_readings r WHERE r.interaction_id = m.interaction_id))
 FROM changed c WHERE c.id = m.id
@@ -346,9 +348,9 @@ WHERE m.chat_id = i.chat_id AND m.external_id = i.external_id AND m.topic IS NUL
 
 -- name: keep_late
 -- And every later version than the current one, whichever file it is in.
-INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from)
 SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
-       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END
+       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END, known_now()
 FROM incoming i JOIN messages m USING (chat_id, external_id)
 WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL AND NOT m.is_missing, m.edited_at)
 ON CONFLICT DO NOTHING

@@ -89,17 +89,21 @@ WITH given AS (
         quote text, message_ids text[])
 ), states AS (
     INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by, chat_id,
-        interaction_id, quote, message_ids, is_withheld)
+        interaction_id, quote, message_ids, is_withheld, known_from)
     SELECT g.item_id, g.place, g.at, g.event, g.status, g.text, g.owner, g.due_date, g.probability, g.decided_by, g.superseded_by,
            g.chat_id, g.interaction_id, g.quote, g.message_ids,
            EXISTS (SELECT FROM messages m
-                   WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
+                   WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL),
+           -- the same at another place of a history that grew in between is no news (B11)
+           coalesce((SELECT min(o.known_from) FROM item_states o
+                     WHERE o.item_id = g.item_id AND (o.at, o.event, o.status, o.text, o.owner, o.due_date)
+                           IS NOT DISTINCT FROM (g.at, g.event, g.status, g.text, g.owner, g.due_date)), known_now())
     FROM given g
     ON CONFLICT (item_id, place) DO UPDATE SET
         at = excluded.at, event = excluded.event, status = excluded.status, text = excluded.text, owner = excluded.owner,
         due_date = excluded.due_date, probability = excluded.probability, decided_by = excluded.decided_by,
         superseded_by = excluded.superseded_by, chat_id = excluded.chat_id, interaction_id = excluded.interaction_id,
-        quote = excluded.quote, message_ids = excluded.message_ids, is_withheld = excluded.is_withheld
+        quote = excluded.quote, message_ids = excluded.message_ids, is_withheld = excluded.is_withheld, known_from = excluded.known_from
 ), shorter AS (
     DELETE FROM item_states s WHERE s.item_id = ANY(%(ids)s)
       AND NOT EXISTS (SELECT FROM given g WHERE g.item_id = s.item_id AND g.place = s.place)

@@ -105,7 +105,8 @@ WITH before AS (
         ended_at = excluded.ended_at, input_hash = excluded.input_hash, shown_hash = excluded.shown_hash, is_checked = true,
         prompt_version = excluded.prompt_version, model_version = excluded.model_version, schema_version = excluded.schema_version,
         content = excluded.content, item_ids = excluded.item_ids, quarantined = excluded.quarantined,
-        cost_usd = r.cost_usd + excluded.cost_usd, read_at = clock_timestamp()
+        cost_usd = r.cost_usd + excluded.cost_usd, read_at = clock_timestamp(),
+        remade_at = CASE WHEN r.content IS DISTINCT FROM excluded.content THEN known_now() ELSE r.remade_at END
 )
 SELECT item_ids FROM before
 

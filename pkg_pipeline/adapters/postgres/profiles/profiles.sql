@@ -164,7 +164,9 @@ ON CONFLICT (entity_id, week) DO UPDATE SET
     key_decisions = excluded.key_decisions, open_action_items = excluded.open_action_items, quarantined = excluded.quarantined,
     is_carried_over = excluded.is_carried_over, source_token_count = excluded.source_token_count,
     summary_token_count = excluded.summary_token_count, cost_usd = excluded.cost_usd,
-    generation_seconds = excluded.generation_seconds, generated_at = clock_timestamp()
+    generation_seconds = excluded.generation_seconds, generated_at = clock_timestamp(),
+    remade_at = CASE WHEN (p.relationship_type, p.summary, p.milestones) IS DISTINCT FROM
+                          (excluded.relationship_type, excluded.summary, excluded.milestones) THEN known_now() ELSE p.remade_at END
 WHERE (p.as_of, p.covers_until, p.status, p.dirty_reason, p.input_hash, p.prompt_version, p.model_version, p.schema_version,
        p.language, p.relationship_type, p.frequency, p.mean_gap_days, p.summary, p.timeline, p.first_interaction_at,
        p.last_interaction_at, p.last_meaningful_contact_at, p.total_interactions, p.total_messages, p.summarized_interactions,

@@ -50,7 +50,7 @@ hot AS (
 older AS MATERIALIZED (
     SELECT p.interaction_id, p.started_at, p.ended_at, s.id AS summary_id,
            s.dirty_reason IS NOT DISTINCT FROM 'deleted'
-               OR %(is_past)s AND s.id IS NOT NULL AND talk_edited_since(p.interaction_id, %(as_of)s) AS is_withheld,
+               OR %(is_past)s AND s.id IS NOT NULL AND talk_edited_since(p.interaction_id, %(as_of)s, %(known)s) AS is_withheld,
            p.token_count + 10 * p.message_count + 20 AS whole_tokens, coalesce(s.summary_token_count + 30, 0) AS told_tokens
     FROM (
         SELECT interaction_id, started_at, ended_at, token_count, message_count FROM interaction_participants
@@ -151,8 +151,8 @@ edits AS (SELECT EXISTS (SELECT FROM messages WHERE awaits_reading) AS is_any),
 -- each as it was then, by its newest state that rests on no deleted message; of a decision also the one before
 items AS (
     SELECT i.id, i.kind, x.band, i.interaction_id, i.importance, i.first_at, i.chat_id, i.message_ids,
-           i.is_withheld OR %(is_past)s AND (edited_since(i.chat_id, i.message_ids, %(as_of)s)
-                                             OR edited_since(s.chat_id, s.message_ids, %(as_of)s)) AS is_withheld,
+           i.is_withheld OR %(is_past)s AND (edited_since(i.chat_id, i.message_ids, %(as_of)s, %(known)s)
+                                             OR edited_since(s.chat_id, s.message_ids, %(as_of)s, %(known)s)) AS is_withheld,
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
            item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
@@ -169,7 +169,7 @@ items AS (
     LEFT JOIN LATERAL (
         SELECT text, first_at FROM items
         WHERE superseded_by = x.item_id AND x.band <> 'open' AND NOT is_withheld
-          AND NOT (%(is_past)s AND edited_since(chat_id, message_ids, %(as_of)s))
+          AND NOT (%(is_past)s AND edited_since(chat_id, message_ids, %(as_of)s, %(known)s))
         ORDER BY last_at DESC, id LIMIT 1
     ) AS f ON true
     LEFT JOIN entities o ON o.id = i.owner_entity_id
@@ -244,6 +244,11 @@ facts AS (
          WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
          ORDER BY fact_type LIMIT 60)
         UNION ALL
+        -- P9: what ended since
+        (SELECT * FROM entity_facts
+         WHERE %(is_past)s AND entity_id = %(entity)s AND status = 'confirmed' AND valid_to > %(as_of)s AND NOT is_ended
+         ORDER BY valid_from DESC LIMIT 60)
+        UNION ALL
         -- of people known by name only, as this person tells of them
         (SELECT * FROM entity_facts
          WHERE told_by = %(entity)s AND entity_id IS NULL AND status = 'confirmed' AND valid_to IS NULL
@@ -251,7 +256,7 @@ facts AS (
     ) AS f
     LEFT JOIN interactions i ON i.id = f.interaction_id
     WHERE coalesce(f.valid_from, i.ended_at, '-infinity') <= %(as_of)s
-      AND NOT (%(is_past)s AND edited_since(i.chat_id, f.message_ids, %(as_of)s))
+      AND NOT (%(is_past)s AND edited_since(i.chat_id, f.message_ids, %(as_of)s, %(known)s))
 ),
 summaries AS (
     SELECT s.id, s.interaction_id, i.chat_id, i.started_at, i.ended_at, s.summary, s.status = 'dirty' AS is_stale,
@@ -391,7 +396,7 @@ SELECT json_build_object(
     'profile', (SELECT row_to_json(x) FROM (
         SELECT id, as_of, relationship_type, summary, milestones, is_stale,
                is_withheld OR %(is_past)s AND EXISTS (
-                   SELECT FROM profile_sources s WHERE edited_since(s.chat_id, s.message_ids, %(as_of)s)) AS is_withheld,
+                   SELECT FROM profile_sources s WHERE edited_since(s.chat_id, s.message_ids, %(as_of)s, %(known)s)) AS is_withheld,
                (SELECT json_agg(json_build_array(place, chat_id, message_ids) ORDER BY place, rank DESC)
                 FROM profile_sources) AS sources,
                (SELECT json_agg(given -> 'id') FROM jsonb_array_elements(open_action_items) AS one (given)

@@ -83,6 +83,12 @@ def _withheld(found: Mapping[str, Any]) -> Iterable[LeftOut]:
         yield LeftOut("profile", found["profile"]["id"], "withheld")
 
 
+def lost_row(row: Any) -> LeftOut:
+    """A row of ``known.not_kept``."""
+    key = row.id if row.source is None else _key(row.source, row.chat, row.id)
+    return LeftOut(row.kind, key, row.reason)
+
+
 def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) -> KnownProfile | None:
     """Profiles that rest on a deleted message are not served (P29)."""
     if given is None or given["is_withheld"]:

@@ -12,6 +12,7 @@ import orjson
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.postgres.queries import query as statement
 from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
 from pkg_pipeline.stages.reads.stores import (
@@ -57,6 +58,7 @@ class PostgresReadStore:
         self._reads = Reads(connections, "reads")
         self._contexts = Reads(connections, "context")
         self._items = Reads(connections, "listing")
+        self._known = Reads(connections, "known")
         self._zone = zone
 
     def revision(self) -> str | None:
@@ -69,17 +71,28 @@ class PostgresReadStore:
 
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """One round trip, and one more for archived texts; None if there is no such entity."""
-        found = orjson.loads(self._contexts.value("context", **context_parameters(query)))
+        given = context_parameters(query)
+        if query.known_as_of is None:
+            found = orjson.loads(self._contexts.value("context", **given))
+        else:
+            relations = (statement("known", "everywhere"), statement("known", "of_entity"))
+            found = orjson.loads(self._contexts.known("context", *relations, **given))
         if found["entity"] is not None and found["entity"]["merged_into"] is not None:  # an account: read its person
             return self.read_context(replace(query, entity_id=UUID(found["entity"]["merged_into"])))
         texts = found["texts"] or {}
-        if archived := [int(key) for key, given in texts.items() if given["is_archived"]]:
+        if archived := [int(key) for key, one in texts.items() if one["is_archived"]]:
             limits = {"ids": archived, "text_chars": query.text_chars}
             for kept in self._contexts.rows(_ArchivedText, "archived_texts", **limits):
                 texts[str(kept.id)] |= {"text": kept.text, "is_cut": kept.is_cut}
         from pkg_pipeline.adapters.postgres.reads.context_rows import context_rows  # lists of names do not need it
 
-        return context_rows(found)
+        rows = context_rows(found)
+        if rows is None or query.known_as_of is None:
+            return rows
+        from pkg_pipeline.adapters.postgres.reads.context_rows import lost_row
+
+        lost = map(lost_row, self._known.named("not_kept", **given))
+        return replace(rows, left_out=(*rows.left_out, *lost))
 
     # ── entities ──────────────────────────────────────────────────────────────────────────────
 
@@ -208,6 +221,7 @@ def context_parameters(query: ContextQuery) -> dict[str, Any]:
         "max_tokens": query.max_tokens,
         "text_chars": query.text_chars,
         "is_past": query.is_past,
+        "known": END_OF_TIME if query.known_as_of is None else query.known_as_of,
         "heard_chars": MOST_CHARS,
         "heard_messages": MOST_MESSAGES,
     }

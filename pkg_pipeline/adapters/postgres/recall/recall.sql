@@ -142,7 +142,7 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        c.interaction_id, c.subject_id, c.sender_entity_id, p.name AS speaker, coalesce(p.is_self, false) AS is_self, c.passage, c.passages,
        c.importance,
        CASE WHEN EXISTS (
-           SELECT FROM interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
+           SELECT FROM pkg.interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
              AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END AS topics,
        CASE WHEN c.content IS NULL THEN false
             WHEN c.source = 'summary' THEN s.status = 'dirty'
@@ -169,7 +169,7 @@ LEFT JOIN LATERAL (
 ) r ON true
 WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
            WHEN c.source = 'summary' THEN s.id IS NOT NULL AND s.dirty_reason IS DISTINCT FROM 'deleted'
-               AND NOT (%(is_past)s AND talk_edited_since(c.interaction_id, %(as_of)s::timestamptz))
+               AND NOT (%(is_past)s AND talk_edited_since(c.interaction_id, %(as_of)s::timestamptz, %(known)s))
            ELSE NOT r.is_gone AND NOT (%(is_past)s AND coalesce(r.is_later, false)) AND NOT EXISTS (
                SELECT FROM session_summaries w
                WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.to_at = c.at AND w.dirty_reason = 'deleted'

@@ -18,7 +18,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.as_sent import AsSent
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.reading import numbered_text, read_rows
+from pkg_pipeline.adapters.postgres.reading import as_known, numbered_text, read_rows
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT
 from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS as TERM_NUMBERS
@@ -44,6 +44,8 @@ SPARE = 20
 
 NAME_LIMIT, NAME_SCAN = 50, 1_000
 """Names of more people are ignored; people looked at per name."""
+
+FOREVER = datetime.max.replace(tzinfo=UTC)
 
 _OPTIONAL = re.compile(r"\s*--\? (.*)$")
 
@@ -136,7 +138,7 @@ def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
         flags.add("scoped")
     if len(query.scopes) > 1:
         flags |= {"two_scopes", "narrowed"}
-    if described:
+    if described or query.known_as_of is not None:
         flags |= {"described", "narrowed"}
     if query.at_from is not None:
         flags.add("begun")
@@ -158,14 +160,14 @@ def facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[
 def search_statement(query: SearchQuery, limits: Limits) -> tuple[LiteralString, list[Any]]:
     """The statement of a search and its parameters."""
     plan = vector_plan(query, limits)
-    text, names = _search_text(plan, _flags(query, plan), query.limit, limits.reranked)
+    text, names = _search_text(plan, _flags(query, plan), query.limit, limits.reranked, query.known_as_of is not None)
     given = _parameters(query, plan)
     return text, [given[name] for name in names]
 
 
 @lru_cache(maxsize=512)
 def _search_text(
-    plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int
+    plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int, is_known: bool
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """Only numbers and ids are formatted in; texts are parameters."""
     nearest = {
@@ -183,12 +185,13 @@ def _search_text(
         "limit": limit + SPARE,
         "scored": SCORED,
     }
+    text = _chosen(query("recall", "candidates"), flags).format(
+        nearest=_chosen(nearest, flags).format(**filled),
+        worded=_chosen(query("recall", "by_words"), flags).format(**filled),
+        message_ids=MESSAGE_IDS,
+    )
     return numbered_text(
-        _chosen(query("recall", "candidates"), flags).format(
-            nearest=_chosen(nearest, flags).format(**filled),
-            worded=_chosen(query("recall", "by_words"), flags).format(**filled),
-            message_ids=MESSAGE_IDS,
-        )
+        as_known(text, query("known", "everywhere"), query("known", "of_search")) if is_known else text
     )
 
 
@@ -223,6 +226,7 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
         "at_to": _end(query),
         "as_of": query.as_of,
         "is_past": query.is_past,
+        "known": FOREVER if query.known_as_of is None else query.known_as_of,
     }
 
 
@@ -236,7 +240,7 @@ def _end(query: SearchQuery) -> datetime:
     try:
         behind = query.as_of + timedelta(microseconds=1)
     except OverflowError:
-        behind = datetime.max.replace(tzinfo=UTC)
+        behind = FOREVER
     return behind if query.at_to is None else min(query.at_to, behind)
 
 

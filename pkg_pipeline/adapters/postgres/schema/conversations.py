@@ -5,7 +5,18 @@ from __future__ import annotations
 from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, check, col, index, table, to, view
+from pkg_pipeline.adapters.postgres.schema.parts import (
+    KNOWN_NOW,
+    MOMENT,
+    NUMBERS,
+    TEXTS,
+    check,
+    col,
+    index,
+    table,
+    to,
+    view,
+)
 
 INSTALLATION = table(
     "installation",
@@ -96,7 +107,7 @@ ENTITY_FACTS = table(
     col("valid_to", MOMENT, "until when it held; none: it still does", null=True),
     col("is_ended", Boolean, "it says that the value holds no longer", default="false"),
     col("replaces", Boolean, "it takes the place of earlier values of its type", default="false"),
-    col("known_from", MOMENT, "since when the memory knows it", default="clock_timestamp()"),
+    col("known_from", MOMENT, "since when the memory knows it", default=KNOWN_NOW),
     col("known_to", MOMENT, "until when the memory took it for true", null=True),
     col("interaction_id", Uuid, "where it was said", null=True),
     col("quote", Text, "the words it rests on"),
@@ -174,7 +185,7 @@ MESSAGES = table(
     col("sender_entity_id", Uuid, "the account that wrote it; none: nobody in particular", null=True),
     col("interaction_id", Uuid, "the stretch of the chat it lies in; none until it was cut", null=True),
     col("sent_at", MOMENT, "event time: when it was said"),
-    col("imported_at", MOMENT, "import time: when it came in", default="clock_timestamp()"),
+    col("imported_at", MOMENT, "import time: when it came in, by the memory's clock", default=KNOWN_NOW),
     col("exported_at", MOMENT, "as of when the file spoke; settles contradictions without an edit time"),
     col("edited_at", MOMENT, "when its words last changed at the source", null=True),
     col("deleted_at", MOMENT, "when it was noticed to be gone at its source, by the memory's clock", null=True),
@@ -204,6 +215,7 @@ MESSAGES = table(
         "edited since its conversation was read: what rests on it is stale (P29)",
         default="false",
     ),
+    col("reworded_at", MOMENT, "when its present words came in, if others were there before", null=True),
     index("messages_chat_order", "chat_id, id"),
     index("messages_chat_time", "chat_id, sent_at, id"),
     index("messages_deleted", "chat_id, external_id", where="deleted_at IS NOT NULL"),
@@ -215,7 +227,9 @@ MESSAGES = table(
 )
 
 LIVE_MESSAGES = view(
-    "live_messages", MESSAGES, " ".join(one.name for one in MESSAGES.c if one.name != "awaits_reading")
+    "live_messages",
+    MESSAGES,
+    " ".join(one.name for one in MESSAGES.c if one.name not in ("awaits_reading", "reworded_at")),
 )
 
 MESSAGE_TEXTS = view(
@@ -234,6 +248,7 @@ MESSAGE_REVISIONS = table(
     col("edited_at", MOMENT, "0001-01-01 where it carries no edit time"),
     col("is_deleted", Boolean, "whether this version says that the message is gone"),
     col("content", Text, "its words"),
+    col("known_from", MOMENT, "when it came in, by the memory's clock", default=KNOWN_NOW),
     key="message_id content_hash is_deleted edited_at",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ARRAY, REAL, Boolean, Date, Integer, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, TEXTS, USD, check, col, index, table, to
+from pkg_pipeline.adapters.postgres.schema.parts import KNOWN_NOW, MOMENT, TEXTS, USD, check, col, index, table, to
 
 IDS = ARRAY(Uuid)
 STATUSES = "open perhaps_done done cancelled superseded"
@@ -27,6 +27,8 @@ INTERACTION_READINGS = table(
     col("quarantined", JSONB, "what the gate took out, with reasons", default="'[]'"),
     col("cost_usd", USD, "its part of the cost of its call", default="0"),
     col("read_at", MOMENT, "when it was read", default="clock_timestamp()"),
+    col("known_from", MOMENT, "when it was read first, by the memory's clock", default=KNOWN_NOW),
+    col("remade_at", MOMENT, "when its present content replaced another, by the memory's clock", null=True),
     index("interaction_readings_items", "item_ids", postgresql_using="gin"),
     index("interaction_readings_unchecked", "ended_at, interaction_id", where="NOT is_checked"),
     index("interaction_readings_versions", "prompt_version, model_version, schema_version"),
@@ -77,6 +79,7 @@ ITEMS = table(
     col("last_at", MOMENT, "when it was last spoken of"),
     col("settled_at", MOMENT, "when it was done, cancelled or superseded", null=True),
     col("is_withheld", Boolean, "rests on a message deleted at its source", default="false"),
+    col("known_from", MOMENT, "since when the memory knows it, by its own clock", default=KNOWN_NOW),
     index("items_chat", "chat_id, last_at"),
     index("items_interaction", "interaction_id"),
     index("items_last", "last_at, id"),
@@ -130,6 +133,7 @@ ITEM_STATES = table(
     col("quote", Text, "the words that say so"),
     col("message_ids", TEXTS, "external ids of the messages that say so"),
     col("is_withheld", Boolean, "rests on a message deleted at its source", default="false"),
+    col("known_from", MOMENT, "since when the memory knows that, by its own clock", default=KNOWN_NOW),
     index("item_states_time", "item_id, at DESC, place DESC"),
     index("item_states_interaction", "interaction_id"),
     key="item_id place",

@@ -30,6 +30,10 @@ SCHEMA = "pkg"
 METADATA = MetaData(schema=SCHEMA)
 VIEWS: dict[str, TableClause] = {}
 MOMENT = DateTime(timezone=True)
+KNOWN_NOW = (
+    "COALESCE((NULLIF(current_setting('pkg.now'::text, true), ''::text))::timestamp with time zone, clock_timestamp())"
+)
+"""Now by the memory's clock (B11), as the function ``known_now()``; the tables can be made before it."""
 TEXTS = ARRAY(Text)
 NUMBERS = ARRAY(BigInteger)
 USD = Numeric(12, 6)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from sqlalchemy import REAL, BigInteger, Boolean, Date, Integer, Numeric, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, RATIO, TEXTS, USD, check, col, index, table, to, view
+from pkg_pipeline.adapters.postgres.schema.parts import (
+    KNOWN_NOW,
+    MOMENT,
+    RATIO,
+    TEXTS,
+    USD,
+    check,
+    col,
+    index,
+    table,
+    to,
+    view,
+)
 
 LIVE = "status IN ('completed', 'dirty')"
 """The served summary."""
@@ -40,6 +52,8 @@ INTERACTION_SUMMARIES = table(
     col("method", Text, "how it was made", default="'whole'", one_of="whole windows update"),
     col("generated_at", MOMENT, "when it was made", default="clock_timestamp()"),
     col("updated_at", MOMENT, "when its state last changed", null=True),
+    col("known_from", MOMENT, "since when the memory has it, by its own clock", default=KNOWN_NOW),
+    col("known_to", MOMENT, "when it was superseded, by the memory's clock", null=True),
     index("interaction_summaries_interaction", "interaction_id"),
     index("interaction_summaries_live", "interaction_id", unique=True, where=LIVE),
     index("interaction_summaries_versions", "prompt_version, model_version, schema_version", where=LIVE),
@@ -47,7 +61,11 @@ INTERACTION_SUMMARIES = table(
     fresh_by="generated_at",
 )
 
-LIVE_SUMMARIES = view("live_summaries", INTERACTION_SUMMARIES)
+LIVE_SUMMARIES = view(
+    "live_summaries",
+    INTERACTION_SUMMARIES,
+    " ".join(one.name for one in INTERACTION_SUMMARIES.c if not one.name.startswith("known_")),
+)
 
 SUMMARY_ATTEMPTS = table(
     "summary_attempts",
@@ -116,6 +134,8 @@ ENTITY_RELATIONSHIP_PROFILES = table(
     col("cost_usd", USD, "of all its calls"),
     col("generation_seconds", REAL, "that making it took"),
     col("generated_at", MOMENT, "when it was made", default="clock_timestamp()"),
+    col("known_from", MOMENT, "since when the memory has it, by its own clock", default=KNOWN_NOW),
+    col("remade_at", MOMENT, "when its present words replaced others, by the memory's clock", null=True),
     index("entity_relationship_profiles_id", "id", unique=True),
     index("entity_relationship_profiles_week", "week, entity_id"),
     key="entity_id week",

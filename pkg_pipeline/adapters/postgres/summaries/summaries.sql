@@ -105,7 +105,8 @@ ON CONFLICT (id) DO UPDATE SET
     status = excluded.status, dirty_reason = excluded.dirty_reason, summary = excluded.summary, key_points = excluded.key_points,
     tone = excluded.tone, important_messages = excluded.important_messages,
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
-    compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
+    compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp(),
+    known_from = CASE WHEN interaction_summaries.summary = excluded.summary THEN interaction_summaries.known_from ELSE known_now() END
 
 -- name: supersede_small
 -- Supersedes summaries that rest on removed messages, of conversations with too few live messages for another (P11, P29).

@@ -1,5 +1,5 @@
 """Revisions 0018 to 0029: what was forgotten; what was edited, and not read again since; what was served lately; what a
-person decided about facts, and about who is who; what is on its way in message batches.
+person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
 from __future__ import annotations
@@ -87,6 +87,33 @@ def test_revision_0025_goes_down_to_where_a_message_is_all_its_own_words(databas
         assert connection.execute(there).fetchone() == (False, False)
         said = connection.execute("SELECT own_words('ab cd ef', '{0,2,6,8}'), own_words('ab', '{}')").fetchone()
     assert said == ("ab\nef", "")
+
+
+def test_revision_0026_goes_down_to_where_nobody_knows_since_when_it_is_known(database_url: str) -> None:
+    talk = "10000000-0000-0000-0000-000000000000"
+    with engine.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version,"
+            " language, summary, message_ids, message_count, source_token_count, summary_token_count,"
+            " compression_ratio, cost_usd, generation_seconds, generated_at, updated_at)"
+            f" SELECT gen_random_uuid(), '{talk}', status, 'h', 'p', 'm', 'en', 's', '{{}}', 1, 1, 1, 1, 0, 0,"
+            " '2026-01-01Z', '2026-02-01Z' FROM unnest('{completed,superseded}'::text[]) AS g (status)"
+        )
+        connection.commit()
+    migrate.downgrade(database_url, "0025")
+    with engine.connect(database_url) as connection:
+        gone = "SELECT to_regproc('known_now'), to_regproc('summaries_as_of'), to_regproc('keep_known_to')"
+        assert connection.execute(gone).fetchone() == (None, None, None)
+        asked = "SELECT edited_since(gen_random_uuid(), '{1}', now())"
+        assert connection.execute(asked).fetchone() == (False,)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        kept = (
+            "SELECT status, known_from = '2026-01-01Z', known_to = '2026-02-01Z' FROM interaction_summaries ORDER BY 1"
+        )
+        assert connection.execute(kept).fetchall() == [("completed", True, None), ("superseded", True, True)]
+        connection.execute("SET pkg.now = '2025-05-05T00:00:00+00:00'")
+        assert connection.execute("SELECT known_now() = '2025-05-05Z'").fetchone() == (True,)
 
 
 def test_revision_0027_goes_down_to_where_each_account_is_a_person(database_url: str) -> None:
