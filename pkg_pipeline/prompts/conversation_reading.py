@@ -104,6 +104,11 @@ class Answer(Strict):
     changes: list[AnswerChange]
     facts: list[AnswerFact]
 
+    @property
+    def told(self) -> list[AnswerItem]:
+        """The items that are shown at once."""
+        return [item for item in self.items if not item.silent]
+
 
 schema, parse = Answer.form, Answer.read
 

@@ -153,8 +153,8 @@ class _Gate:
             probability=item.probability,
         )
         kept = self.kept[talk.interaction_id]
-        if item.is_silent and self.is_measured:
-            return kept.silent.append(_Passed(quoted, made))
+        if item.is_silent:
+            return kept.silent.append(_Passed(quoted, made)) if self.is_measured else None
         items = kept.items
         if any(comparable(made.text) == comparable(one.made.text) and made.kind == one.made.kind for one in items):
             return self.log.note(part, "is said twice; the first is taken")
