@@ -220,7 +220,7 @@ def items_of(source: SummaryInput) -> dict[str, list[Row]]:
     answer = read_talks(reading, EMBEDDER.embed)
     days = {m.number: m.sent_at.astimezone(ZoneInfo(source.timezone)).date().isoformat() for m in source.messages}
     found: dict[str, list[Row]] = {"decisions": [], "action_items": []}
-    for item in answer.items:
+    for item in answer.told:
         row: Row = {"numbers": {*item.messages}, "importance": item.importance, "description": item.text}
         row["quote"] = item.quote
         if item.kind == "decision":

@@ -17,7 +17,7 @@ from training.world_talks import of_worlds
 
 
 def answered(talk: Talk) -> list[AnswerItem]:
-    return read_talks(ReadingInput((talk.source,), (), talk.language, talk.source.timezone, "hash"), embed).items
+    return read_talks(ReadingInput((talk.source,), (), talk.language, talk.source.timezone, "hash"), embed).told
 
 
 def matched(found: list[AnswerItem], labels: Iterable[Label]) -> list[tuple[AnswerItem, Label]]:

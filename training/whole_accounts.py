@@ -15,7 +15,7 @@ from uuid import UUID
 from pkg_pipeline.memory.items.batches import reading_input
 from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.items.matching import settle
-from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, ShownItem
+from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, ReadItem, ShownItem
 from pkg_pipeline.memory.items.shown import Known, choose
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 from pkg_pipeline.memory.records import SummaryInput
@@ -84,16 +84,21 @@ def read_account(world: World, reader: Reader = read_left_out) -> Account:
     readings: list[ReadTalk] = []
     people: dict[UUID, frozenset[UUID]] = {}
     items: dict[UUID, Item] = {}
+    silent: dict[str, list[ReadItem]] = {}
     for talk in sorted(world.talks, key=lambda one: (one.ended_at, one.interaction_id)):
         others = frozenset(one.entity_id for one in talk.others)
         near = [item for item in items.values() if people[item.id] & others]
-        shown = choose((_known(world, item, people[item.id]) for item in near), talk.ended_at)
+        waiting = (_silent(world, one) for one in silent.get(talk.chat_key, ()))
+        shown = choose((_known(world, item, people[item.id]) for item in near), talk.ended_at, waiting)
         reading = _read(talk, shown, reader)
         readings.append(reading)
+        silent.setdefault(talk.chat_key, []).extend(reading.reading.silent)
         for item in reading.reading.items:
             owner = frozenset({item.owner_entity_id} if item.owner_entity_id else ())
             people.setdefault(item.id, others | owner)
         items = resolve(readings)
+        for item in items.values():
+            people.setdefault(item.id, others)
     return Account(world, tuple(readings))
 
 
@@ -103,6 +108,23 @@ def _read(talk: SummaryInput, shown: tuple[ShownItem, ...], reader: Reader) -> R
     gated = check_reading(prompt.to_candidate(prompt.parse(answer.model_dump_json())), source, is_measured=True)
     reading, _ = settle(gated.readings[0], shown)
     return ReadTalk(reading, talk.ended_at)
+
+
+def _silent(world: World, one: ReadItem) -> ShownItem:
+    return ShownItem(
+        ref="",
+        id=one.id,
+        kind=one.kind,
+        status="open",
+        text=one.text,
+        owner=one.owner,
+        owner_name=one.owner_name,
+        due_date=one.due_date,
+        said_at=one.at,
+        quote=one.quote,
+        owner_entity_id=one.owner_entity_id,
+        said="\n".join(world.text_of[key] for key in one.message_ids),
+    )
 
 
 def _known(world: World, item: Item, people: frozenset[UUID]) -> Known:

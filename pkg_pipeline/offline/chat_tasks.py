@@ -20,6 +20,8 @@ from pkg_pipeline.offline.weighing import has_money, is_question
 HEAD: Final = "chat_tasks"
 THRESHOLD = 0.45
 """From this probability on a task is published."""
+SILENT_FROM = 0.25
+"""From here on one waits unseen for a talk that keeps it."""
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
 ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces"})
@@ -179,12 +181,24 @@ def _from_phrase(cue: Cue) -> str:
 
 def find_chat_tasks(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
     """The tasks of a chat in order; ``settled``: sentences of decisions, which are no tasks of both."""
+    every = _found(reading, settled)
+    return _once([one for one in every if one.probability >= THRESHOLD])
+
+
+def find_silent(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
+    """Tasks of a chat too unlikely to be told, on other lines than those that are."""
+    every = _found(reading, settled)
+    told = {line for one in every if one.probability >= THRESHOLD for line in one.lines}
+    return _once([one for one in every if one.probability < THRESHOLD and not told.intersection(one.lines)])
+
+
+def _found(reading: Reading, settled: Collection[Sentence]) -> list[FoundAction]:
     found: list[FoundAction] = []
     for duty in duties_of(reading):
         sure = probability(HEAD, features(reading, duty))
         owner, person = _owner(reading, duty)
         if (
-            sure < THRESHOLD
+            sure < SILENT_FROM
             or _on_the_spot(duty)
             or (owner == "both" and any(c.sentence in settled for c in duty.cues))
         ):
@@ -204,7 +218,7 @@ def find_chat_tasks(reading: Reading, settled: Collection[Sentence] = ()) -> lis
                 before=before,
             )
         )
-    return _once(found)
+    return found
 
 
 def _once(found: Sequence[FoundAction]) -> list[FoundAction]:

@@ -97,6 +97,11 @@ def _in_days(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date
     return today + timedelta(days=rule.get("days", 0))
 
 
+def _tomorrow(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
+    """What is said of a part of no day ("in the morning") is the next day's."""
+    return today + timedelta(days=1)
+
+
 def _span(today: date, m: re.Match[str], rule: Words, words: Words) -> date:
     found = m.groupdict()
     count = rule.get("n") or _number(found.get("n"), words)
@@ -157,6 +162,12 @@ def _calendar_day(today: date, m: re.Match[str], _rule: Words, words: Words) -> 
     return _day_and_month(today, _number(m["day"], words), month, m.groupdict().get("year"))
 
 
+def _week_of(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
+    """The Sunday of the week that a day begins."""
+    first = _calendar_day(today, m, rule, words)
+    return None if first is None else first + timedelta(days=SUNDAY - first.weekday())
+
+
 def _slashed(today: date, m: re.Match[str], _rule: Words, _words: Words) -> date | None:
     first, second = int(m["a"]), int(m["b"])
     day, month = (first, second) if first > 12 else (second, first)
@@ -177,6 +188,7 @@ def _day_of_month(today: date, m: re.Match[str], rule: Words, words: Words) -> d
 _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]] = {
     "no_day": _no_day,
     "part_of_day": _in_days,
+    "part_of_tomorrow": _tomorrow,
     "in_days": _in_days,
     "span": _span,
     "weekday": _named_weekday,
@@ -188,9 +200,12 @@ _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]]
     "named_month": _named_month,
     "holiday": _holiday,
     "day_and_month": _calendar_day,
+    "week_of": _week_of,
     "slashed": _slashed,
     "day_of_month": _day_of_month,
 }
+_PARTS = ("part_of_day", "part_of_tomorrow")
+"""Of no day of their own: any day beside them is meant."""
 _OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month"))
 _IN_DIGITS = (
     {"is": "day_and_month", "pattern": r"\b(?P<year>20\d\d)[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"},
@@ -250,8 +265,8 @@ def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
 
 def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
     is_near = -1 <= _between(one, other) <= NEAR_CHARS
-    if one.kind == "part_of_day":
-        return other.kind != "part_of_day"
+    if one.kind in _PARTS:
+        return other.kind not in _PARTS or (one.kind, other.kind) == _PARTS
     if one.day == today:
         return is_near and other.day > today
     return is_near and one.kind == "weekday" and other.kind in _OF_THE_CALENDAR

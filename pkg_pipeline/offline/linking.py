@@ -11,7 +11,7 @@ from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.closing_context import kept_log_odds
 from pkg_pipeline.offline.decisions import FoundDecision
-from pkg_pipeline.offline.evidence import heard
+from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -22,6 +22,8 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.95
 """From here on a promise counts as kept before its day, or though no words of completion say so."""
+SILENT_KEPT = 0.9
+"""From here on what was too unlikely to be shown counts as a promise, and as kept."""
 CLEARLY = 0.6
 """From here on a renewal swallows a new task of the same words whatever that names."""
 
@@ -49,7 +51,8 @@ def link(
 ) -> Linked:
     """What a talk, judged line by line, says of the items shown to it and of its own. Pure."""
     names = roots_of_names(reading.source.participants)
-    tasks = [item for item in shown if item.kind == "action_item" and item.status in ("open", "perhaps_done")]
+    due = [item for item in shown if item.kind == "action_item" and item.status in ("open", "perhaps_done")]
+    tasks = [item for item in due if not item.is_silent]
     items = [_shown(reading, item, names) for item in tasks] + [found_open(reading, one, names) for one in found]
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
@@ -79,6 +82,10 @@ def link(
         )
         if change is not None:
             changes.append(change)
+    silent = [item for item in due if item.is_silent]
+    if silent:
+        unseen = [_shown(reading, item, names) for item in silent]
+        changes += _silently(silent, unseen, items, since, kept, reading, talk, embed)
     replaces, again = replaced(reading, [item for item in shown if item.kind == "decision"], decided, names)
     return Linked(
         changes=tuple(changes),
@@ -91,6 +98,28 @@ def link(
         },
         again=again,
     )
+
+
+def _silently(
+    silent: Sequence[ShownItem],
+    unseen: Sequence[Open],
+    items: Sequence[Open],
+    since: Sequence[int],
+    kept: Mapping[int, Judged],
+    reading: Reading,
+    talk: Sequence[Heard],
+    embed: Embed,
+) -> list[CandidateChange]:
+    """The silent items that the talk keeps, by messages that close nothing else."""
+    met = meet([*items, *unseen], [*since, *(-1 for _ in unseen)], talk)
+    found = closings(met, kept_log_odds(reading, [*items, *unseen], met, embed), least=SILENT_KEPT)
+    taken = {one.said.line.index for one in kept.values()}
+    ends = (
+        _closed(item.ref, one, found.get(len(items) + place), reading)
+        for place, (item, one) in enumerate(zip(silent, unseen, strict=True))
+    )
+    by_line = {reading.lines[place].message.number for place in taken}
+    return [end for end in ends if end is not None and end.to == "done" and not by_line.intersection(end.numbers)]
 
 
 def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> CandidateChange | None:

@@ -10,7 +10,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.chat_decisions import find_chat_decisions
-from pkg_pipeline.offline.chat_tasks import find_chat_tasks
+from pkg_pipeline.offline.chat_tasks import find_chat_tasks, find_silent
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.found import FoundAction, FoundDecision
@@ -46,7 +46,7 @@ def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answ
     decisions, actions = found(reading)
     linked = link(reading, shown, actions, decisions, embed)
     return Answer(
-        items=_items(reading, actions, decisions, linked),
+        items=[*_items(reading, actions, decisions, linked), *_silent(reading, decisions)],
         changes=[_change(change) for change in linked.changes],
         facts=[],
     )
@@ -90,6 +90,14 @@ def _items(
         if i not in linked.repeats
     ]
     return _once([item for _, item in sorted(found, key=lambda pair: pair[0])])
+
+
+def _silent(reading: Reading, decisions: list[FoundDecision]) -> list[AnswerItem]:
+    """Tasks too unlikely to be told, unless a later talk keeps them."""
+    if reading.is_bulletin or reading.is_meeting:
+        return []
+    found = find_silent(reading, [one.sentence for one in decisions])
+    return [_task(reading, one, None).model_copy(update={"silent": True}) for one in found]
 
 
 def _once(items: list[AnswerItem]) -> list[AnswerItem]:

@@ -47,7 +47,8 @@ Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
 """How probable a reader without a model holds what it says; models are not asked for it, and the schema is silent."""
 
 Told = Annotated[SkipJsonSchema[bool], Field(default=False)]
-"""Whether a fact is told to hold no longer, or to take the place of an earlier one; as ``Sure``."""
+"""Whether a fact is told to hold no longer or to take the place of an earlier one, or a task is too unlikely to be
+shown unless a later talk keeps it; as ``Sure``."""
 
 
 class AnswerEnd(Strict):
@@ -72,6 +73,7 @@ class AnswerItem(Strict):
     messages: Numbers
     end: AnswerEnd | None = None
     sure: Sure = None
+    silent: Told = False
 
 
 class AnswerChange(Strict):
@@ -101,6 +103,11 @@ class Answer(Strict):
     items: list[AnswerItem]
     changes: list[AnswerChange]
     facts: list[AnswerFact]
+
+    @property
+    def told(self) -> list[AnswerItem]:
+        """The items that are shown at once."""
+        return [item for item in self.items if not item.silent]
 
 
 schema, parse = Answer.form, Answer.read
@@ -188,6 +195,7 @@ def _item(item: AnswerItem) -> CandidateItem:
         replaces=item.replaces,
         probability=_probability(item.sure),
         ref=item.id,
+        is_silent=item.silent,
     )
 
 

@@ -12,7 +12,7 @@ from pkg_pipeline_tests.offline.chats import answered, chat, read_items
 
 
 def tasks(source: SummaryInput) -> list[AnswerItem]:
-    return [one for one in read_items(source).items if one.kind == "task"]
+    return [one for one in read_items(source).told if one.kind == "task"]
 
 
 RUSSIAN = chat(
@@ -62,7 +62,7 @@ def test_what_was_done_later_ended_with_the_message_that_says_so(source: Summary
 
 @pytest.mark.parametrize("source", [RUSSIAN, ENGLISH, CHINESE], ids=["ru", "en", "zh"])
 def test_an_accepted_price_is_a_high_decision(source: SummaryInput) -> None:
-    found = read_items(source).items
+    found = read_items(source).told
     decisions = [one for one in found if one.kind == "decision" and {3, 4} & set(one.messages)]
     assert [d.importance for d in decisions] == ["high"]
 
@@ -125,4 +125,4 @@ def test_questions_and_small_talk_give_no_items() -> None:
         ("Ann", "We stayed at home, the kids were asleep by nine."),
         ("Me", "Sounds nice too"),
     )
-    assert read_items(source).items == []
+    assert read_items(source).told == []

@@ -148,7 +148,7 @@ def test_requests_in_letters_have_a_probability_and_nobody_is_guessed_as_owner()
     assert all(letters.THRESHOLD <= one.probability <= 1 for one in found.values())
     assert (found[1].owner, found[3].owner, found[7].owner) == ("both", "both", "self")
     assert found[1].due is not None
-    read_out = {item.messages[0]: item for item in read_items(reading.source).items if item.kind == "task"}
+    read_out = {item.messages[0]: item for item in read_items(reading.source).told if item.kind == "task"}
     assert {number: item.sure for number, item in read_out.items()} == {n: one.probability for n, one in found.items()}
 
 

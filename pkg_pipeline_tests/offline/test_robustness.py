@@ -133,7 +133,7 @@ def test_languages_may_mix_inside_a_chat() -> None:
     answer = answered(source)
     result = check(to_candidate(answer), source)
     assert result.quarantine_reason is None
-    assert {one.due for one in read_items(source).items} >= {"2024-03-12", "2024-03-15"}
+    assert {one.due for one in read_items(source).told} >= {"2024-03-12", "2024-03-15"}
 
 
 def test_a_crowd_is_read_without_looking_for_every_name() -> None:
@@ -142,4 +142,4 @@ def test_a_crowd_is_read_without_looking_for_every_name() -> None:
     answered(source)
     found = read_items(source)
     assert time.process_time() - begun < 4 * GENEROUS
-    assert len(found.items) <= 40
+    assert len(found.told) <= 40

@@ -25,7 +25,7 @@ def test_a_promise_and_its_end_in_the_same_talk() -> None:
         ("Tom", "I signed the delivery note."),
         me="Tom",
     )
-    (item,) = read_talk(source).items
+    (item,) = read_talk(source).told
     assert (item.kind, item.owner, item.due, item.messages) == ("task", "me", "2024-03-12", [1, 2])
     assert item.end is not None
     assert (item.end.state, item.end.messages) == ("done", [3])
@@ -33,7 +33,7 @@ def test_a_promise_and_its_end_in_the_same_talk() -> None:
 
 def test_a_proposal_says_who_made_it_and_who_agreed() -> None:
     source = chat(("Vera", "How about 840 dollars for the batch?"), ("Tom", "Deal, 840 it is."), me="Tom")
-    decisions = [item for item in read_talk(source).items if item.kind == "decision"]
+    decisions = [item for item in read_talk(source).told if item.kind == "decision"]
     assert [(item.proposed, item.agreed) for item in decisions] == [("Vera", ["Tom"])]
 
 
@@ -50,12 +50,12 @@ def test_a_proposal_says_who_made_it_and_who_agreed() -> None:
 def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) -> None:
     language = "zh" if "我" in said else "ru" if "З" in said else "en"
     source = chat(("Vera", "Hi"), ("Tom", said), me="Tom", language=language)
-    assert [item.text for item in read_talk(source).items if item.kind == "task"] == [told]
+    assert [item.text for item in read_talk(source).told if item.kind == "task"] == [told]
 
 
 def test_a_bare_answer_is_told_with_what_it_answers() -> None:
     source = chat(("Vera", "the printer is out of toner again"), ("Tom", "I'll order tomorrow"), me="Tom")
-    (item,) = read_talk(source).items
+    (item,) = read_talk(source).told
     assert item.text == "The printer is out of toner again. — I'll order tomorrow."
     assert item.messages == [1, 2]
 
@@ -63,7 +63,7 @@ def test_a_bare_answer_is_told_with_what_it_answers() -> None:
 def test_the_same_words_in_one_talk_are_one_item() -> None:
     said = [("Vera", "Please pay the rent by Friday."), ("Tom", "ok")]
     source = chat(*said, ("Vera", "how was the trip?"), ("Tom", "long, rainy, but we saw a lot"), *said, me="Tom")
-    assert len([item for item in read_talk(source).items if item.kind == "task"]) == 1
+    assert len([item for item in read_talk(source).told if item.kind == "task"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_question_is_no_decision_but_its_answer_may_be(
     language: Language, said: list[str], quotes: list[str]
 ) -> None:
     source = chat(("Vera", said[0]), ("Tom", said[1]), me="Tom", language=language)
-    assert [item.quote for item in read_talk(source).items if item.kind == "decision"] == quotes
+    assert [item.quote for item in read_talk(source).told if item.kind == "decision"] == quotes
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_a_question_is_no_decision_but_its_answer_may_be(
 )
 def test_pleasantries_jokes_refusals_and_offers_not_taken_are_no_items(language: Language, said: list[str]) -> None:
     source = chat(("Vera", said[0]), ("Tom", said[1]), me="Tom", language=language)
-    assert [item.text for item in read_talk(source).items if item.end is None] == []
+    assert [item.text for item in read_talk(source).told if item.end is None] == []
 
 
 def test_a_file_sent_at_once_leaves_nothing_to_do() -> None:
     source = chat(("Vera", "send me the photo of the door please"), ("Tom", ""), me="Tom")
     sent = replace(source.messages[1], attachments=(Attachment("door.jpg", "image/jpeg"),))
-    assert read_talk(replace(source, messages=(source.messages[0], sent))).items == []
+    assert read_talk(replace(source, messages=(source.messages[0], sent))).told == []

@@ -105,16 +105,21 @@ def numbered_on(talks: Iterable[SummaryInput]) -> tuple[SummaryInput, ...]:
 
 def joined(parts: Sequence[TalkReading]) -> TalkReading:
     """The reading of a talk that was read in windows."""
-    items: dict[UUID, ReadItem] = {}
-    for part in parts:
-        for item in part.items:
-            items.setdefault(item.id, item)
     return replace(
         parts[0],
-        items=tuple(items.values()),
+        items=_once(item for part in parts for item in part.items),
+        silent=_once(item for part in parts for item in part.silent),
         changes=tuple(change for part in parts for change in part.changes),
         facts=tuple({fact.id: fact for part in parts for fact in part.facts}.values()),
     )
+
+
+def _once(items: Iterable[ReadItem]) -> tuple[ReadItem, ...]:
+    """Each id once, the first of it."""
+    found: dict[UUID, ReadItem] = {}
+    for item in items:
+        found.setdefault(item.id, item)
+    return tuple(found.values())
 
 
 def carried_on(

@@ -38,6 +38,8 @@ from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 
 _NO_ID = UUID(int=0)
+SILENT = "silent action_item"
+"""What ids of silent items are made from."""
 LONGEST_TEXT = 300
 """Characters of an item's text."""
 
@@ -80,6 +82,7 @@ class _Kept:
     """What passed for one talk."""
 
     items: list[_Passed] = field(default_factory=list[_Passed])
+    silent: list[_Passed] = field(default_factory=list[_Passed])
     changes: list[ItemChange] = field(default_factory=list[ItemChange])
     facts: dict[UUID, ReadFact] = field(default_factory=dict[UUID, ReadFact])
 
@@ -109,6 +112,7 @@ class _Gate:
                 ),
                 tuple(sorted(self.kept[talk.interaction_id].changes, key=lambda change: change.at)),
                 tuple(self.kept[talk.interaction_id].facts.values()),
+                tuple(item for _, item in self._identified(talk, self.kept[talk.interaction_id].silent, SILENT)),
             )
             for talk in self.source.talks
         )
@@ -148,7 +152,10 @@ class _Gate:
             replaces=None if replaced is None else replaced.id,
             probability=item.probability,
         )
-        items = self.kept[talk.interaction_id].items
+        kept = self.kept[talk.interaction_id]
+        if item.is_silent:
+            return kept.silent.append(_Passed(quoted, made)) if self.is_measured else None
+        items = kept.items
         if any(comparable(made.text) == comparable(one.made.text) and made.kind == one.made.kind for one in items):
             return self.log.note(part, "is said twice; the first is taken")
         end = None if item.end is None else self._end(item.end, item, quoted, f"{part}.end")
@@ -298,16 +305,24 @@ class _Gate:
 
     def _named(self, talk: SummaryInput) -> tuple[tuple[_Passed, ReadItem], ...]:
         """The items of a talk with their ids, in the order of their quotes; their ends go to the talks that say so."""
-        counted: Counter[tuple[str, str]] = Counter()
-        named: list[tuple[_Passed, ReadItem]] = []
-        for passed in sorted(self.kept[talk.interaction_id].items, key=lambda one: one.place):
-            kind, first = passed.made.kind, passed.quoted.external_id
-            item = replace(passed.made, id=hashing.read_item_id(talk.chat_key, kind, first, counted[kind, first]))
-            counted[kind, first] += 1
-            named.append((passed, item))
+        named = self._identified(talk, self.kept[talk.interaction_id].items)
+        for passed, item in named:
             if passed.end is not None:
                 change, where = passed.end
                 self.kept[where].changes.append(replace(change, item_id=item.id))
+        return named
+
+    def _identified(
+        self, talk: SummaryInput, items: Iterable[_Passed], kind_of_id: str | None = None
+    ) -> tuple[tuple[_Passed, ReadItem], ...]:
+        """``kind_of_id``: the kind that their ids are made from, where it is not their own."""
+        counted: Counter[tuple[str, str]] = Counter()
+        named: list[tuple[_Passed, ReadItem]] = []
+        for passed in sorted(items, key=lambda one: one.place):
+            kind, first = kind_of_id or passed.made.kind, passed.quoted.external_id
+            item_id = hashing.read_item_id(talk.chat_key, kind, first, counted[kind, first])
+            named.append((passed, replace(passed.made, id=item_id)))
+            counted[kind, first] += 1
         return tuple(named)
 
 

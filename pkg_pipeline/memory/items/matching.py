@@ -32,11 +32,11 @@ def settle(
     reading: TalkReading, shown: Iterable[ShownItem], same: Mapping[UUID, UUID] | None = None
 ) -> tuple[TalkReading, dict[UUID, UUID]]:
     """``reading`` without twins of ``shown``: an action item said again renews the shown one, a decision on the matter
-    of a standing one replaces it, or renews it where nothing changed.
+    of a standing one replaces it, or renews it where nothing changed. Silent ones have no twins.
 
     With the ids that became others' by that; ``same``: those of earlier talks in the same answer.
     """
-    shown = list(shown)
+    shown = [one for one in shown if not one.is_silent]
     items: list[ReadItem] = []
     now = dict(same or {})
     changes = [replace(change, item_id=now.get(change.item_id, change.item_id)) for change in reading.changes]

@@ -32,7 +32,8 @@ ChangeTo = Literal["perhaps_done", "done", "cancelled", "renewed"]
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """An earlier item as a reading is shown it; ``ref``: ``a1`` … for action items, ``d1`` … for decisions.
+    """An earlier item as a reading is shown it; ``ref``: ``a1`` … for action items, ``d1`` … for decisions, ``s1`` …
+    for silent ones (``TalkReading.silent``).
 
     ``said``: the words of the messages that it rests on; no prompt tells them.
     """
@@ -50,6 +51,10 @@ class ShownItem:
     person_ids: tuple[UUID, ...] = ()
     owner_entity_id: UUID | None = None
     said: str = ""
+
+    @property
+    def is_silent(self) -> bool:
+        return self.ref.startswith("s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class CandidateItem:
     """A new item as answered. Names as in the prompt.
 
     ``replaces``: ref of the decision that it supersedes, shown (``d1``) or a new one of the same answer (``n1``: the
-    one whose ``ref`` it is).
+    one whose ``ref`` it is). ``is_silent``: as of ``TalkReading.silent``.
     """
 
     kind: ItemKind
@@ -102,6 +107,7 @@ class CandidateItem:
     replaces: str | None = None
     probability: float = 1.0
     ref: str | None = None
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +194,22 @@ class ReadFact:
 
 @dataclass(frozen=True, slots=True)
 class TalkReading:
-    """What one talk says: stored as JSON beside its interaction, the only source of all item states."""
+    """What one talk says: stored as JSON beside its interaction, the only source of all item states.
+
+    ``silent``: action items too unlikely to be shown, unless a later talk keeps them: then they were promises.
+    """
 
     interaction_id: UUID
     items: tuple[ReadItem, ...] = ()
     changes: tuple[ItemChange, ...] = ()
     facts: tuple[ReadFact, ...] = ()
+    silent: tuple[ReadItem, ...] = ()
 
     @property
     def item_ids(self) -> frozenset[UUID]:
         replaced = {item.replaces for item in self.items if item.replaces is not None}
-        return frozenset({item.id for item in self.items} | {change.item_id for change in self.changes} | replaced)
+        opened = {item.id for item in (*self.items, *self.silent)}
+        return frozenset(opened | {change.item_id for change in self.changes} | replaced)
 
 
 @dataclass(frozen=True, slots=True)

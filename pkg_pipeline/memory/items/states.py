@@ -56,18 +56,31 @@ class _Said:
         assert said is not None, "one of the two is given"
         return said.at
 
+    @property
+    def keeps(self) -> bool:
+        """Whether it certainly tells that an action item was done."""
+        return self.change is not None and self.change.to == "done" and self.change.probability >= CERTAIN_FROM
+
 
 def resolve(
     talks: Iterable[ReadTalk], decided: Mapping[UUID, Sequence[PersonDecision]] | None = None
 ) -> dict[UUID, Item]:
-    """All items that ``talks`` open, with their histories; ``person_ids`` are left empty. Any order of ``talks``."""
+    """All items that ``talks`` open, with their histories; ``person_ids`` are left empty. Any order of ``talks``.
+
+    A silent item is one from the talk on that keeps it; before, nothing is said of it.
+    """
     ordered = sorted(talks, key=lambda talk: talk.key)
     opened: dict[UUID, tuple[ReadItem, ReadTalk]] = {}
+    silent: dict[UUID, tuple[ReadItem, ReadTalk]] = {}
     said: dict[UUID, list[_Said]] = defaultdict(list)
     for talk in ordered:
         for item in talk.reading.items:
             opened.setdefault(item.id, (item, talk))
+        for item in talk.reading.silent:
+            silent.setdefault(item.id, (item, talk))
         for item_id, one in _named(talk):
+            if item_id in silent and one.keeps:
+                opened.setdefault(item_id, silent[item_id])
             if item_id in opened:
                 said[item_id].append(one)
     decided = decided or {}

@@ -49,7 +49,7 @@ class FreePass:
 
     def _read(self, work: ItemWork, talk: DueTalk, source: SummaryInput) -> Collection[UUID]:
         """Returns later talks that may have been shown something else."""
-        parts, tally, shown = self._parts, Tally(), work.shown(talk)
+        parts, tally, shown = self._parts, Tally(), work.shown(talk, with_silent=True)
         if talk.shown_hash == shown_hash(shown):
             work.checked([talk])
             parts.report.unchanged += 1

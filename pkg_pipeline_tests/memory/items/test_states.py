@@ -54,8 +54,14 @@ def change(
     return ItemChange(item, to, at, quote=to, message_ids=(to,), due_date=due, probability=probability)
 
 
-def talk(number: float, *, items: Sequence[ReadItem] = (), changes: Sequence[ItemChange] = ()) -> ReadTalk:
-    reading = TalkReading(UUID(int=1000 + int(number * 10)), tuple(items), tuple(changes))
+def talk(
+    number: float,
+    *,
+    items: Sequence[ReadItem] = (),
+    changes: Sequence[ItemChange] = (),
+    silent: Sequence[ReadItem] = (),
+) -> ReadTalk:
+    reading = TalkReading(UUID(int=1000 + int(number * 10)), tuple(items), tuple(changes), silent=tuple(silent))
     return ReadTalk(reading, day(number) + timedelta(hours=1))
 
 
@@ -96,6 +102,24 @@ def test_what_messages_say(changes: list[ItemChange], events: list[str], status:
     item = history(*changes)
     assert [state.event for state in item.states] == events
     assert (item.now.status, item.now.due_date) == (status, due)
+
+
+@pytest.mark.parametrize(
+    ("changes", "statuses"),
+    [
+        ([], None),
+        ([change("done", day(2))], ["open", "done"]),
+        ([change("done", day(2), probability=0.7)], None),
+        ([change("renewed", day(1)), change("cancelled", day(2))], None),
+        ([change("perhaps_done", day(1)), change("done", day(2))], ["open", "done"]),
+        ([change("done", day(2)), change("renewed", day(4))], ["open", "done", "open"]),
+    ],
+)
+def test_a_silent_item_is_one_once_it_was_kept(changes: list[ItemChange], statuses: list[str] | None) -> None:
+    talks = [talk((one.at - START).total_seconds() / 86_400, changes=[one]) for one in changes]
+    talks.append(talk(0, silent=[opened(LETTER, day(0))]))
+    found = resolve(talks).get(LETTER)
+    assert (None if found is None else [state.status for state in found.states]) == statuses
 
 
 def test_a_later_decision_takes_the_place_of_the_earlier_and_gives_it_back_when_it_goes() -> None:

@@ -74,20 +74,21 @@ def answered(
     return {"items": list(items), "changes": list(changes), "facts": list(facts)}
 
 
-PROMISE = re.compile(r"^I will (?P<what>[^.]+)\.")
+PROMISE = re.compile(r"^I (?P<how>will|may) (?P<what>[^.]+)\.")
 AGREED = re.compile(r"^Agreed: (?P<what>[^.]+)\.")
 
 
 def promises(source: ReadingInput) -> dict[str, Any]:
-    """What a plain model would answer to talks in which "I will WHAT." promises, "Done: WHAT." keeps and
-    "Agreed: WHAT." settles.
+    """What a plain model would answer to talks in which "I will WHAT." promises, "I may WHAT." does so silently,
+    "Done: WHAT." keeps and "Agreed: WHAT." settles.
     """
     items: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     for message in source.messages:
         if (said := PROMISE.match(message.text)) is not None:
             owner = {"owner": "me"} if message.sender.is_self else {"owner": "them", "who": message.sender.name}
-            items.append(task(said["what"].capitalize(), message.number, said.group(), **owner))
+            made = task(said["what"].capitalize(), message.number, said.group(), **owner)
+            items.append(made | ({"silent": True} if said["how"] == "may" else {}))
         elif (said := AGREED.match(message.text)) is not None:
             items.append(task(said["what"], message.number, said.group(), kind="decision", owner="both"))
         elif message.text.startswith("Done: "):

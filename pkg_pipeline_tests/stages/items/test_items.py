@@ -55,6 +55,37 @@ def test_a_promise_of_one_message_is_open_and_a_later_one_of_two_words_closes_it
     ]
 
 
+def test_what_was_too_unlikely_to_be_shown_is_an_item_once_a_later_talk_keeps_it(rig: ItemRig) -> None:
+    say(rig, "anna", "I may send the letter.")
+    assert rig.read(free()).items_new == 0
+    assert rig.states() == []
+    say(rig, "anna", "Done: send the letter.", at=OLD + 3 * DAY)
+    assert rig.read(free()).items_new == 1
+    assert rig.states() == [("action_item", "done", None)]
+    assert rig.rows("SELECT event, quote FROM item_states ORDER BY place") == [
+        ("opened", "I may send the letter."),
+        ("done", "Done: send the letter."),
+    ]
+    rig.run("UPDATE interaction_readings SET is_checked = false")
+    assert (rig.read(free()).unchanged, rig.states()) == (2, [("action_item", "done", None)]), "shown what they were"
+
+
+def test_a_silent_item_that_comes_late_is_met_by_what_was_said_later(rig: ItemRig) -> None:
+    say(rig, "anna", "Done: send the letter.", at=OLD + 3 * DAY)
+    rig.read(free())
+    say(rig, "anna", "I may send the letter.")
+    rig.read(free())
+    assert rig.states() == [("action_item", "done", None)]
+
+
+def test_a_paid_model_is_shown_no_silent_items(rig: ItemRig) -> None:
+    say(rig, "anna", "I may send the letter.")
+    rig.read(free())
+    say(rig, "anna", "Done: send the letter.", at=OLD + 3 * DAY)
+    rig.read(model())
+    assert rig.states() == []
+
+
 def test_a_talk_is_read_once_it_is_over_without_waiting_a_week(rig: ItemRig) -> None:
     say(rig, "anna", LETTER, at=NOW - timedelta(hours=5))
     assert rig.read(free()).read == 0

@@ -38,6 +38,8 @@ TEXTS = (
     "I will send the signed letter.",
     "Done: send the signed letter.",
     "I will bring the red chair.",
+    "I may call the plumber.",
+    "Done: call the plumber.",
     "Done: bring the red chair.",
     "Agreed: the red chair costs 300 EUR.",
     "Agreed: the red chair costs 400 EUR.",

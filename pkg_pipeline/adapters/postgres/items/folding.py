@@ -107,8 +107,10 @@ def _resolved(connection: Connection, wanted: Collection[UUID]) -> tuple[dict[UU
 def _decided(
     connection: Connection, wanted: Collection[UUID], talks: Sequence[ReadTalk], chats: Mapping[UUID, UUID]
 ) -> dict[UUID, list[PersonDecision]]:
-    opened = {item.id: item for talk in talks for item in talk.reading.items if item.id in wanted}
-    where = {item.id: chats[talk.reading.interaction_id] for talk in talks for item in talk.reading.items}
+    alive = resolve(talks).keys()
+    read = [(item, talk) for talk in talks for item in (*talk.reading.items, *talk.reading.silent) if item.id in alive]
+    opened = {item.id: item for item, _ in read if item.id in wanted}
+    where = {item.id: chats[talk.reading.interaction_id] for item, talk in read}
     rows = SQL.rows(connection, "verdicts", ids=list(wanted), chats=list(set(chats.values())))
     known = {row.item_id for row in rows if row.is_known and row.item_id not in wanted} | opened.keys()
     return decisions_of(opened, [_verdict(row) for row in rows], chats=where, known=frozenset(known))

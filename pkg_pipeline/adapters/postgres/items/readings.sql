@@ -49,7 +49,8 @@ WHERE i.message_count > 0
 
 -- name: shown
 -- Items of these people, or of nobody in this chat, as they stood before the talk: after all readings with a smaller key,
--- and what a person decided by its end. The ranges are wide; the rule chooses among them.
+-- and what a person decided by its end. The ranges are wide; the rule chooses among them. A silent item is none before the
+-- reading that keeps it.
 WITH near AS (
     SELECT p.item_id FROM item_people p
     WHERE p.entity_id = ANY(%(people)s) AND p.settled_at IS NULL AND p.last_at > %(ended_at)s::timestamptz - %(spoken_within)s::interval
@@ -79,6 +80,22 @@ JOIN LATERAL (
     ORDER BY s.place DESC LIMIT 1
 ) s ON s.place >= 0
 WHERE i.first_at <= %(ended_at)s
+  AND (s.place > 0 OR NOT EXISTS (
+      SELECT FROM interaction_readings o WHERE o.interaction_id = i.interaction_id
+        AND o.content -> 'silent' @> jsonb_build_array(jsonb_build_object('id', i.id))))
+
+-- name: silent
+-- The silent items of a chat that a talk may keep: of readings with a smaller key, as they were read.
+SELECT g.id, g.text, g.owner, g.owner_name, g.owner_entity_id, g.due_date, g.at AS said_at, g.quote,
+       (SELECT coalesce(string_agg(left(m.content, 600), E'\n' ORDER BY m.sent_at, m.id), '') FROM messages m
+        WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NULL) AS said
+FROM interactions i JOIN interaction_readings r ON r.interaction_id = i.id
+CROSS JOIN LATERAL jsonb_to_recordset(r.content -> 'silent') AS g (id uuid, text text, owner text, owner_name text,
+    owner_entity_id uuid, due_date date, at timestamptz, quote text, message_ids text[])
+WHERE i.chat_id = %(chat)s AND i.started_at BETWEEN %(ended_at)s::timestamptz - %(silent_within)s::interval AND %(ended_at)s
+  AND r.content ? 'silent' AND (r.ended_at, r.interaction_id) < (%(ended_at)s, %(id)s)
+  AND NOT EXISTS (SELECT FROM messages m
+                  WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
 
 -- name: interrupted
 -- Whether one of these people, or nobody in this chat, has another reading between.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import inputs_of, pages_of
 from pkg_pipeline.memory.items.fact_rules import ConfirmRules
 from pkg_pipeline.memory.items.records import ShownItem, TalkReading
-from pkg_pipeline.memory.items.shown import SETTLED_WITHIN, SPOKEN_WITHIN, Known, choose
+from pkg_pipeline.memory.items.shown import SETTLED_WITHIN, SILENT_WITHIN, SPOKEN_WITHIN, Known, choose
 from pkg_pipeline.memory.items.states import TalkKey
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.stages.items.stores import MEMORY, Due, DueTalk, Pass, PendingItems, ReadingRow, Saved
@@ -122,8 +123,10 @@ class ItemWork:
         """Their messages and people; long ones without messages."""
         return inputs_of(self._connection, talks, timezone=self._timezone)
 
-    def shown(self, talk: DueTalk) -> tuple[ShownItem, ...]:
-        """The items that a reading of the talk is shown: as they stood before it."""
+    def shown(self, talk: DueTalk, *, with_silent: bool = False) -> tuple[ShownItem, ...]:
+        """The items that a reading of the talk is shown: as they stood before it; ``with_silent``: and the silent ones
+        of its chat.
+        """
         given = {
             "people": list(talk.people),
             "chat": talk.chat_id,
@@ -132,7 +135,12 @@ class ItemWork:
             "spoken_within": SPOKEN_WITHIN,
             "settled_within": 2 * SETTLED_WITHIN,
         }
-        return choose(SQL.rows(self._connection, "shown", _known, **given), talk.ended_at)
+        known = SQL.rows(self._connection, "shown", _known, **given)
+        if not with_silent:
+            return choose(known, talk.ended_at)
+        where = {name: given[name] for name in ("chat", "ended_at", "id")} | {"silent_within": SILENT_WITHIN}
+        make = partial(ShownItem, ref="", kind="action_item", status="open")
+        return choose(known, talk.ended_at, SQL.rows(self._connection, "silent", make, **where))
 
     def checked(self, talks: Sequence[DueTalk]) -> None:
         """Their readings stand: they were shown what they would be shown now."""
@@ -143,7 +151,11 @@ class ItemWork:
         before = SQL.value(self._connection, "save", **_row(row, due)) or ()
         SQL.run(self._connection, "settle_edits", chats=[row.talk.chat_id])
         self._state(row.reading, row.talk.id, row.talk.chat_id)
-        return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
+        saved = self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
+        if not row.reading.silent and row.reading.item_ids.issuperset(before):
+            return saved
+        later = uncheck(self._connection, (), [row.talk.chat_id], after=row.talk.key)
+        return replace(saved, unchecked=tuple(dict.fromkeys((*saved.unchecked, *later))))
 
     def _state(self, reading: TalkReading, interaction: UUID, chat: UUID) -> None:
         """What a conversation states of people."""
