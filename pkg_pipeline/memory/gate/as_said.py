@@ -42,10 +42,19 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> st
     is_near = len(shared) > SHARED * len(wanted) or any(map(_is_sum, shared))
     if len(told) < LEAST_MEANINGS or not shared or not (is_near or quote):
         return None
+    if all(is_question(one.text) for one in chosen):
+        chosen += _answers(chosen, testimony)
     if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
         return None
     words = _joined(spoken, chosen)
     return None if checker.words(words) is not None else words
+
+
+def _answers(asked: Sequence[Spoken], testimony: Testimony) -> list[Spoken]:
+    """The first sentence of what was answered to the last question."""
+    answers = [message.number for message in testimony.spoken.answers(asked[-1])[:1]]
+    found = [one for one in testimony.spoken.every if one.message.number in answers]
+    return found[:1]
 
 
 def _meant(chosen: Sequence[Spoken]) -> frozenset[str]:

@@ -234,7 +234,7 @@ class _Gate:
         """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
         fault = self._fault(text, evidence, ())
         testimony = self._testimony(evidence, ())
-        unshown = testimony.unshown(text) if fault is None else fault
+        unshown = testimony.unshown(text, evidence.quote) if fault is None else fault
         if unshown is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
