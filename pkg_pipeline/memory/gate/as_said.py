@@ -21,10 +21,11 @@ LEAST_MEANINGS: Final = 2
 """Words that stand for themselves mean at least so much."""
 
 
-def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> str | None:
+def as_said(text: str, quote: str, testimony: Testimony, checker: Checker, *, least: float = SHARED) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
+    ``least``: more than this share of its meanings stands in them, where there is no quote.
     """
     if checker.words(text) is not None or testimony.invented(text) is not None:
         return None
@@ -39,7 +40,7 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> st
         chosen.append(best)
         told = _meant(chosen)
     shared = wanted & told
-    is_near = len(shared) > SHARED * len(wanted) or any(map(_is_sum, shared))
+    is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
     if len(told) < LEAST_MEANINGS or not shared or not (is_near or quote):
         return None
     if all(is_question(one.text) for one in chosen):

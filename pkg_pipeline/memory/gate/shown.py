@@ -7,15 +7,20 @@ with it, that deny or tell as done the same, and that name, or mean by a pronoun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 from pkg_pipeline.memory.gate.agents import Scene, shows
+from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.claims import claim_of
+from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of
+from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
 from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
+from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.records import Person
 
@@ -36,6 +41,33 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
         if (named := _unplaced(clause, scene, quote)) is not None:
             return named.word
     return None
+
+
+def uncited(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> str | None:
+    """A word for a thing that the messages do not name, in a text that leaves out one which they do; or None.
+
+    What a pronoun points to stands in the message before. A text that has all that its messages say may add what the
+    talk is about.
+    """
+    cited = [message.text for message in spoken.messages]
+    before = [spoken.before_message(message) for message in spoken.messages if shows("points", message.text)]
+    texts = (*cited, *(one.text for one in before if one is not None), *(person.name for person in people))
+    base = spoken.messages[-1].sent_at.date()
+    known = Known(people, texts)
+    word = unsaid_thing(blanked(text, base), texts, known.names)
+    if word is None:
+        return None
+    scene = Scene(spoken, tuple(people), others_named((*spoken.texts, text), tuple(people)))
+    units = [unit for clause in clauses_of(blanked(text, base)) for unit in _support(clause, scene)]
+    said = [unit.text for unit in (*units, *spoken.quoted(quote))]
+    mine = Known(people, (text,))
+    return word if any(unsaid_thing(_plain(one, base), (text,), mine.names) for one in said) else None
+
+
+def _plain(text: str, day: date) -> str:
+    """A text without its days and what only agrees or asks in it."""
+    words = (word for word in blanked(text, day).split() if not has("agrees", word) and not has("ask", word))
+    return " ".join(word for word in words if "'" not in word and "’" not in word)
 
 
 def _support(clause: str, scene: Scene, close: float = CLOSE) -> tuple[Unit, ...]:

@@ -46,6 +46,8 @@ def true_text(
             fault = Fault(f"has more than {most_words} words", "")
         unshown = fault or whole.unshown(sentence)
         said = None if whole.is_digest or unshown is None else as_said(sentence, "", whole, checker)
+        if said is None and fault is None and unshown is not None:
+            said = as_said(sentence, "", whole, checker, least=0)
         if said is not None and words + word_count(said) > most_words:
             said = None
         if said is None and fault is None:

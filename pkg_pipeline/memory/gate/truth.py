@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.agents import Scene
-from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
+from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, says_no
@@ -21,7 +21,7 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
-from pkg_pipeline.memory.gate.shown import unshown_clause
+from pkg_pipeline.memory.gate.shown import uncited, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
@@ -172,7 +172,11 @@ class Testimony:
         word = unsaid_thing(blanked(text, self.bases[-1]), (*said, *(one.name for one in self.everyone)), known.names)
         if word is not None:
             return Fault("names what its messages do not", word)
-        clause = unshown_clause(text, self.spoken, self.everyone or self.people, quote)
+        people = self.everyone or self.people
+        clause = unshown_clause(text, self.spoken, people, quote)
+        if clause is None and quote:
+            plain = self.without_names(text)
+            clause = overtaken(plain, self.messages, self.bases) or uncited(text, self.spoken, people, quote)
         return None if clause is None else Fault("cannot be shown by what its messages say", clause[:20])
 
     def is_retold(self, sentence: str) -> bool:
