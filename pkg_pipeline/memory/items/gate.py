@@ -20,7 +20,7 @@ from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.items.bearers import Bearers
 from pkg_pipeline.memory.items.fact_gate import read_fact
-from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled
+from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled, untold
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -282,8 +282,12 @@ class _Gate:
             return self.log.note(part, "closes a decision; only action items are closed")
         if last.number <= quoted.number:
             return self.log.note(part, "is not said after the item")
+        is_of_item = set(end.numbers) <= set(item.numbers)
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
-        if (reason := self._unproven(end, later, item.text)) is not None:
+        reason = self._unproven(end, later, item.text)
+        if reason is None and not self.is_measured and end.state == "done" and is_of_item:
+            reason = untold(later)
+        if reason is not None:
             return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]
         change = ItemChange(

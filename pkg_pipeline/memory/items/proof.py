@@ -15,6 +15,7 @@ from pkg_pipeline.memory.gate.progress import (
     says_cancelled,
     says_done,
     settles,
+    tells_completed,
 )
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
@@ -38,6 +39,13 @@ def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceM
     if state == "renewed" and not may_renew(evidence.quote):
         return "is said to be done by the messages that it cites"
     return None
+
+
+def untold(evidence: Evidence) -> str | None:
+    """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed."""
+    if any(message.attachments or tells_completed(message.text) for message in evidence.messages):
+        return None
+    return "is not said to be done by the messages that it cites"
 
 
 def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput) -> str | None:
