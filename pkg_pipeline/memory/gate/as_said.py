@@ -27,7 +27,7 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker, *, le
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
     ``least``: more than this share of its meanings stands in them, where there is no quote.
     """
-    if checker.words(text) is not None or testimony.invented(text) is not None:
+    if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
         return None
     spoken = testimony.spoken.every
     wanted = meant(text)
