@@ -15,7 +15,7 @@ from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.claims import claim_of
 from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
-from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of
+from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
@@ -41,6 +41,13 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
         if (named := _unplaced(clause, scene, quote)) is not None:
             return named.word
     return None
+
+
+def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
+    """The clauses of a text that tell what a sentence of the talk does, and not what a talk is like."""
+    clauses = [(clause, spoken.support(clause, names)) for clause in clauses_of(text)]
+    told = [one for one, units in clauses if any(len(meant(one) & meant(unit.sentence)) > 1 for unit in units)]
+    return ", ".join(told)
 
 
 def uncited(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> str | None:

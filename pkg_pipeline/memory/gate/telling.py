@@ -42,11 +42,13 @@ def true_text(
     words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
         fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
-        if fault is None and words + word_count(sentence) > most_words:
+        is_long = fault is None and words + word_count(sentence) > most_words
+        if is_long:
             fault = Fault(f"has more than {most_words} words", "")
         unshown = fault or whole.unshown(sentence)
-        said = None if whole.is_digest or unshown is None else as_said(sentence, "", whole, checker)
-        if said is None and fault is None and unshown is not None:
+        may_be_said = unshown is not None and not (is_long or whole.is_digest)
+        said = as_said(sentence, "", whole, checker) if may_be_said else None
+        if said is None and fault is None and may_be_said:
             said = as_said(sentence, "", whole, checker, least=0)
         if said is not None and words + word_count(said) > most_words:
             said = None

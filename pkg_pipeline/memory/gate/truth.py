@@ -21,7 +21,7 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
-from pkg_pipeline.memory.gate.shown import uncited, unshown_clause
+from pkg_pipeline.memory.gate.shown import retelling, uncited, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
@@ -167,12 +167,12 @@ class Testimony:
         """Why a text is better told as said where that can be: what it says cannot be shown by what was said."""
         if self.is_digest or not self.messages or self.is_retold(text):
             return None
-        said = (*self.texts, *self.around)
-        known = KnownPeople(self.everyone, said)
-        word = unsaid_thing(blanked(text, self.bases[-1]), (*said, *(one.name for one in self.everyone)), known.names)
+        said, people = (*self.texts, *self.around), self.everyone or self.people
+        known = KnownPeople(people, said)
+        told = text if quote else retelling(text, self.spoken, self.names)
+        word = unsaid_thing(blanked(told, self.bases[-1]), (*said, *(one.name for one in people)), known.names)
         if word is not None:
             return Fault("names what its messages do not", word)
-        people = self.everyone or self.people
         clause = unshown_clause(text, self.spoken, people, quote)
         if clause is None and quote:
             plain = self.without_names(text)
