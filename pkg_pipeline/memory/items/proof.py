@@ -16,6 +16,7 @@ from pkg_pipeline.memory.gate.progress import (
     says_done,
     settles,
     tells_completed,
+    touched,
 )
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
@@ -57,7 +58,8 @@ def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, sour
     def shared(item: ShownItem) -> frozenset[str]:
         return said & meant(f"{item.text} {item.quote}")
 
-    is_other = not shared(shown) and (has("apart", evidence.quote) or any(len(shared(one)) > 1 for one in source.shown))
+    is_apart = any(has("apart", one) for one in touched([quoted], evidence.quote))
+    is_other = not shared(shown) and (is_apart or any(len(shared(one)) > 1 for one in source.shown))
     if is_other or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names):
         return "tells of another matter"
     return None
