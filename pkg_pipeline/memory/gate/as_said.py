@@ -21,12 +21,13 @@ LEAST_MEANINGS: Final = 2
 """Words that stand for themselves mean at least so much."""
 
 
-def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> str | None:
+def as_said(text: str, quote: str, testimony: Testimony, checker: Checker, *, least: float = SHARED) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
+    ``least``: more than this share of its meanings stands in them, where there is no quote.
     """
-    if checker.words(text) is not None or testimony.invented(text) is not None:
+    if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
         return None
     spoken = testimony.spoken.every
     wanted = meant(text)
@@ -39,13 +40,22 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> st
         chosen.append(best)
         told = _meant(chosen)
     shared = wanted & told
-    is_near = len(shared) > SHARED * len(wanted) or any(map(_is_sum, shared))
+    is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
     if len(told) < LEAST_MEANINGS or not shared or not (is_near or quote):
         return None
+    if all(is_question(one.text) for one in chosen):
+        chosen += _answers(chosen, testimony)
     if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
         return None
     words = _joined(spoken, chosen)
     return None if checker.words(words) is not None else words
+
+
+def _answers(asked: Sequence[Spoken], testimony: Testimony) -> list[Spoken]:
+    """The first sentence of what was answered to the last question."""
+    answers = [message.number for message in testimony.spoken.answers(asked[-1])[:1]]
+    found = [one for one in testimony.spoken.every if one.message.number in answers]
+    return found[:1]
 
 
 def _meant(chosen: Sequence[Spoken]) -> frozenset[str]:

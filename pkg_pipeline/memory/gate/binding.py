@@ -214,6 +214,19 @@ def unsure(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) 
     return None
 
 
+def overtaken(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
+    """The first figure of a text after which its messages name another of its kind that the text leaves out, or None."""
+    said = _said(messages, bases)
+    mine = figures(text, bases[-1])
+    told = frozenset(value for figure in mine for value in figure.values)
+    for figure in mine:
+        last = max((one.place for one in said if _is_same(figure, one)), default=len(messages))
+        later = [one for one in said if one.place > last and _are_alike(figure, one) and not one.values & told]
+        if any(not figure.thing or not one.thing or figure.thing == one.thing for one in later):
+            return figure.text
+    return None
+
+
 def _most_shared(figure: Figure, others: Sequence[Figure]) -> int:
     return max((len(figure.words & one.words) for one in others), default=0)
 

@@ -37,6 +37,13 @@ def has(sign: str, text: str) -> bool:
     return _sign(sign).search(plain) is not None
 
 
+def behind(sign: str, text: str) -> str:
+    """The words behind the first sign in a text; empty without one."""
+    plain = folded(text).replace("’", "'")
+    found = _sign(sign).search(plain)
+    return plain[found.end() :] if found else ""
+
+
 def refuses(message: SourceMessage) -> bool:
     """Whether a message begins with a refusal."""
     first = next(iter(parts_of(message.text)), "")

@@ -132,7 +132,10 @@ class Sentences:
 
     def before(self, unit: Unit) -> SourceMessage | None:
         """The message before that of a clause."""
-        place = self._place.get(unit.message.number, 0)
+        return self.before_message(unit.message)
+
+    def before_message(self, message: SourceMessage) -> SourceMessage | None:
+        place = self._place.get(message.number, 0)
         return self._talk[place - 1] if place else None
 
     @cached_property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from pkg_pipeline.memory.gate.duty import agrees, has, parts_of, refuses
+from pkg_pipeline.memory.gate.duty import agrees, behind, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.wording import content
@@ -23,11 +23,22 @@ ASKED_WITHIN = 3
 @lru_cache(maxsize=16_384)
 def tells_done(text: str) -> bool:
     """Whether a text tells that something was completed, and not that it came to nothing after all."""
-    if has("undone", text):
+    if has("undone", text) or any(map(_came_to_nothing, sentences(text))):
         return False
-    return any(_is_completed(part) for part in _told(text)) or any(
+    return tells_completed(text) or any(
         _LINK_OR_NUMBER.search(one) and not has("promise", one) and not is_open(one) for one in _told(text)
     )
+
+
+def tells_completed(text: str) -> bool:
+    """Whether a clause that asks nothing tells something as completed, and does not put it off."""
+    return any(map(_is_completed, _told(text)))
+
+
+def _came_to_nothing(sentence: str) -> bool:
+    """Whether a sentence goes on, behind a "but", by denying or refusing something."""
+    said = polarity(behind("but", sentence))
+    return said.denies or said.refuses
 
 
 def _told(text: str) -> list[str]:
@@ -89,7 +100,7 @@ def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> boo
     """Whether a message says yes to "is it done?", or thanks for what was not merely promised."""
     first = next(iter(parts_of(message.text)), "")
     asked = [m for m in before[-ASKED_WITHIN:] if m.sender.entity_id != message.sender.entity_id]
-    if is_question(first) or is_open(first):
+    if is_question(first) or is_open(first) or (has("later_time", first) and not has("completed", first)):
         return False
     if has("affirms", first) and any(_asks_if_done(m.text) for m in asked):
         return True

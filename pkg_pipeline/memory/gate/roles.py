@@ -125,10 +125,11 @@ def _stands_as_subject(one: Named, before: str) -> bool:
 def _receivers(clause: str, subject: Named | None, scene: Scene) -> list[Named]:
     """Names in a clause that something is given to, told or done to."""
     found = (one for one in scene.names(clause) if subject is None or not one.is_same(subject))
-    return [one for one in found if not _OWNED.match(clause[one.end :]) and _is_given(one, clause)]
+    return [one for one in found if not _OWNED.match(clause[one.end :]) and is_given(one, clause)]
 
 
-def _is_given(one: Named, clause: str) -> bool:
+def is_given(one: Named, clause: str) -> bool:
+    """Whether a name stands where a clause tells whom something is given or done to."""
     if is_cyrillic(folded(one.word)):
         return not is_nominative(one) and _GIVEN.search(one.word) is not None
     return is_receiver(one, clause) and re.search(_TOWARDS, clause[: one.start]) is None

@@ -42,19 +42,24 @@ def true_text(
     words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
         fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
-        words += 0 if fault else word_count(sentence)
-        if fault is None and words > most_words:
+        is_long = fault is None and words + word_count(sentence) > most_words
+        if is_long:
             fault = Fault(f"has more than {most_words} words", "")
-        if fault is None:
-            kept.append(" ".join(sentence.split()))
-            continue
-        first = first or fault
-        said = None if whole.is_digest else as_said(sentence, "", whole, checker)
-        if said is not None and words + word_count(said) <= most_words:
-            fault = fault.told_as_said()
+        unshown = fault or whole.unshown(sentence)
+        may_be_said = unshown is not None and not (is_long or whole.is_digest)
+        said = as_said(sentence, "", whole, checker) if may_be_said else None
+        if said is None and fault is None and may_be_said:
+            said = as_said(sentence, "", whole, checker, least=0)
+        if said is not None and words + word_count(said) > most_words:
+            said = None
+        if said is None and fault is None:
+            said = " ".join(sentence.split())
+        elif unshown is not None:
+            first = first or fault
+            log.note(f"{part}.sentences[{index}]", *(unshown if said is None else unshown.told_as_said()))
+        if said is not None and said not in kept:
+            kept.append(said)
             words += word_count(said)
-            kept += [] if said in kept else [said]
-        log.note(f"{part}.sentences[{index}]", *fault)
     told = joined(kept)
     if word_count(told) < MIN_WORDS:
         return first or Fault("is empty or says nothing", "")

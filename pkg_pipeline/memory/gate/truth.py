@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.agents import Scene
-from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
+from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, says_no
@@ -21,6 +21,7 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
+from pkg_pipeline.memory.gate.shown import retelling, uncited, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
@@ -162,14 +163,21 @@ class Testimony:
         word = unsure(self.without_names(text), self.messages, self.bases)
         return None if word is None else Fault("says more of a number or day than its messages", word)
 
-    def unshown(self, text: str) -> Fault | None:
-        """Why a text is better told as said where that can be: it names a thing that nobody named."""
+    def unshown(self, text: str, quote: str = "") -> Fault | None:
+        """Why a text is better told as said where that can be: what it says cannot be shown by what was said."""
         if self.is_digest or not self.messages or self.is_retold(text):
             return None
-        said = (*self.texts, *self.around)
-        known = KnownPeople(self.everyone, said)
-        word = unsaid_thing(blanked(text, self.bases[-1]), (*said, *(one.name for one in self.everyone)), known.names)
-        return None if word is None else Fault("names what its messages do not", word)
+        said, people = (*self.texts, *self.around), self.everyone or self.people
+        known = KnownPeople(people, said)
+        told = text if quote else retelling(text, self.spoken, self.names)
+        word = unsaid_thing(blanked(told, self.bases[-1]), (*said, *(one.name for one in people)), known.names)
+        if word is not None:
+            return Fault("names what its messages do not", word)
+        clause = unshown_clause(text, self.spoken, people, quote)
+        if clause is None and quote:
+            plain = self.without_names(text)
+            clause = overtaken(plain, self.messages, self.bases) or uncited(text, self.spoken, people, quote)
+        return None if clause is None else Fault("cannot be shown by what its messages say", clause[:20])
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""

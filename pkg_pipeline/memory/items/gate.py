@@ -20,7 +20,7 @@ from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.items.bearers import Bearers
 from pkg_pipeline.memory.items.fact_gate import read_fact
-from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled
+from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled, untold
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -241,7 +241,7 @@ class _Gate:
         """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
         fault = self._fault(text, evidence, ())
         testimony = self._testimony(evidence, ())
-        unshown = testimony.unshown(text) if fault is None else fault
+        unshown = testimony.unshown(text, evidence.quote) if fault is None else fault
         if unshown is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
@@ -289,8 +289,12 @@ class _Gate:
             return self.log.note(part, "closes a decision; only action items are closed")
         if last.number <= quoted.number:
             return self.log.note(part, "is not said after the item")
+        is_of_item = set(end.numbers) <= set(item.numbers)
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
-        if (reason := self._unproven(end, later, item.text)) is not None:
+        reason = self._unproven(end, later, item.text)
+        if reason is None and not self.is_measured and end.state == "done" and is_of_item:
+            reason = untold(later)
+        if reason is not None:
             return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]
         change = ItemChange(

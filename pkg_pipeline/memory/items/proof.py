@@ -15,6 +15,8 @@ from pkg_pipeline.memory.gate.progress import (
     says_cancelled,
     says_done,
     settles,
+    tells_completed,
+    touched,
 )
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
@@ -40,6 +42,13 @@ def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceM
     return None
 
 
+def untold(evidence: Evidence) -> str | None:
+    """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed."""
+    if any(message.attachments or tells_completed(message.text) for message in evidence.messages):
+        return None
+    return "is not said to be done by the messages that it cites"
+
+
 def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput) -> str | None:
     """Why the quoted words are of another matter (another shown item, or the same deed to another thing), or None."""
     names = content(" ".join(person.name for talk in source.talks for person in talk.participants))
@@ -49,7 +58,8 @@ def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, sour
     def shared(item: ShownItem) -> frozenset[str]:
         return said & meant(f"{item.text} {item.quote}")
 
-    is_other = not shared(shown) and (has("apart", evidence.quote) or any(len(shared(one)) > 1 for one in source.shown))
+    is_apart = any(has("apart", one) for one in touched([quoted], evidence.quote))
+    is_other = not shared(shown) and (is_apart or any(len(shared(one)) > 1 for one in source.shown))
     if is_other or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names):
         return "tells of another matter"
     return None

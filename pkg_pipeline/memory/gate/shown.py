@@ -1,0 +1,131 @@
+"""Whether a text can be shown to be true by what was said, clause by clause; what cannot is told as said (B18).
+
+The checks of ``truth`` look for contradictions. Here a clause needs support: sentences of the talk that share most
+with it, that deny or tell as done the same, and that name, or mean by a pronoun, whom it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+
+from pkg_pipeline.memory.gate.agents import Scene, shows
+from pkg_pipeline.memory.gate.calendar import blanked
+from pkg_pipeline.memory.gate.claims import claim_of
+from pkg_pipeline.memory.gate.duty import has
+from pkg_pipeline.memory.gate.naming import Named, others_named
+from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
+from pkg_pipeline.memory.gate.people import Known
+from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
+from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
+from pkg_pipeline.memory.gate.things import unsaid_thing
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.records import Person
+
+LOOSE: Final = 0.6
+"""Share of the best score from which a clause may tell that something was done."""
+
+
+def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote: str = "") -> str | None:
+    """The first clause, or name in one, that no sentence shows to be true, or None. ``quote``: what the text rests on.
+
+    With a quote the messages are those of one matter: whoever else they tell something like it of is a doubt.
+    """
+    everyone = tuple(people)
+    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    for clause in clauses_of(text):
+        if _is_turned(clause, scene) or not _is_done(clause, scene):
+            return clause
+        if (named := _unplaced(clause, scene, quote)) is not None:
+            return named.word
+    return None
+
+
+def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
+    """The clauses of a text that tell what a sentence of the talk does, and not what a talk is like."""
+    clauses = [(clause, spoken.support(clause, names)) for clause in clauses_of(text)]
+    told = [one for one, units in clauses if any(len(meant(one) & meant(unit.sentence)) > 1 for unit in units)]
+    return ", ".join(told)
+
+
+def uncited(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> str | None:
+    """A word for a thing that the messages do not name, in a text that leaves out one which they do; or None.
+
+    What a pronoun points to stands in the message before. A text that has all that its messages say may add what the
+    talk is about.
+    """
+    cited = [message.text for message in spoken.messages]
+    before = [spoken.before_message(message) for message in spoken.messages if shows("points", message.text)]
+    texts = (*cited, *(one.text for one in before if one is not None), *(person.name for person in people))
+    base = spoken.messages[-1].sent_at.date()
+    known = Known(people, texts)
+    word = unsaid_thing(blanked(text, base), texts, known.names)
+    if word is None:
+        return None
+    scene = Scene(spoken, tuple(people), others_named((*spoken.texts, text), tuple(people)))
+    units = [unit for clause in clauses_of(blanked(text, base)) for unit in _support(clause, scene)]
+    said = [unit.text for unit in (*units, *spoken.quoted(quote))]
+    mine = Known(people, (text,))
+    return word if any(unsaid_thing(_plain(one, base), (text,), mine.names) for one in said) else None
+
+
+def _plain(text: str, day: date) -> str:
+    """A text without its days and what only agrees or asks in it."""
+    words = (word for word in blanked(text, day).split() if not has("agrees", word) and not has("ask", word))
+    return " ".join(word for word in words if "'" not in word and "’" not in word)
+
+
+def _support(clause: str, scene: Scene, close: float = CLOSE) -> tuple[Unit, ...]:
+    names = content(" ".join(one.word for one in scene.names(clause)))
+    return scene.spoken.support(clause, names, close=close)
+
+
+def _is_turned(clause: str, scene: Scene) -> bool:
+    """Whether a clause denies what nothing near it denies, or says plainly what is denied there."""
+    mine = polarity(clause)
+    units = _support(clause, scene)
+    answers = [answer.text for unit in units if unit.is_question for answer in scene.spoken.answers(unit)[:1]]
+    theirs = [polarity(one) for one in (*(unit.text for unit in units), *answers)]
+    against = [one for one in theirs if one.denies or one.refuses]
+    if mine.denies or mine.refuses:
+        is_same = any(not mine.denied or not one.denied or mine.denied & one.denied for one in against)
+        return claim_of(clause) != "undone" and not is_same
+    return bool(theirs) and (against == theirs or any(not one.denied or one.denied & mine.plain for one in against))
+
+
+def _is_done(clause: str, scene: Scene) -> bool:
+    """Whether what a clause tells as done was told as done, or acknowledged; so if it tells nothing as done."""
+    if claim_of(clause) != "done":
+        return True
+    units = _support(clause, scene, LOOSE)
+    if any((tells_done(unit.text) or tells_done(unit.sentence)) and not is_open(unit.text) for unit in units):
+        return True
+    following = [message for unit in units for message in scene.spoken.following(unit)]
+    return any(acknowledges(message, scene.spoken.said_before(message)) for message in following)
+
+
+def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:
+    """The first name in a clause that the clauses bearing it out do not give its place."""
+    subject = subject_of(clause, scene)
+    units = supporting(clause, subject, scene, quote)
+    if subject is not None and not shows("passive", clause):
+        agents = [one for one in (scene.agents(unit, clause) for unit in units) if one is not None]
+        named = [one for unit in units for one in scene.names(unit.sentence)]
+        is_one = any(one.has(subject) for one in agents) or any(map(subject.is_same, named))
+        if not is_one or (quote and any(not one.has(subject) for one in agents)):
+            return subject
+    others = [one for one in scene.names(clause) if subject is None or not one.is_same(subject)]
+    told = [one for one in others if one.person is None or is_given(one, clause)]
+    return next((one for one in told if units and not any(_is_meant(one, unit, scene) for unit in units)), None)
+
+
+def _is_meant(one: Named, unit: Unit, scene: Scene) -> bool:
+    """Whether a clause, or a message beside it, names somebody, or its words are theirs, or said to them."""
+    if any(one.is_same(other) for message in scene.spoken.around(unit, 1) for other in scene.names(message.text)):
+        return True
+    if one.person is None:
+        return False
+    signs = ("first", "me", "mine") if one.person == unit.message.sender else ("second", "yours")
+    return any(shows(sign, unit.sentence) for sign in signs)
