@@ -111,9 +111,7 @@ def plain_systems(corpus: Corpus, embedder: CachedEmbedder) -> dict[str, System]
     return {name: _packed(made, name) for name in PLAIN}
 
 
-def _plain_rankings(
-    said: Sequence[Said], embedder: CachedEmbedder
-) -> tuple[floors.Packer, dict[str, floors.Ranking]]:
+def _plain_rankings(said: Sequence[Said], embedder: CachedEmbedder) -> tuple[floors.Packer, dict[str, floors.Ranking]]:
     rows: list[floors.Row] = [
         {
             "source": one.source,
@@ -135,9 +133,7 @@ def _plain_rankings(
     return floors.Packer(rows, COUNTER.count), rankings
 
 
-def _packed(
-    made: dict[str | None, tuple[floors.Packer, dict[str, floors.Ranking]]], name: str
-) -> System:
+def _packed(made: dict[str | None, tuple[floors.Packer, dict[str, floors.Ranking]]], name: str) -> System:
     orders: dict[tuple[str | None, str], Sequence[int]] = {}
 
     def ask(one: Asked, budget: int) -> tuple[str, list[str]]:
@@ -151,7 +147,9 @@ def _packed(
 
 
 def show(corpus: Corpus, results: dict[str, Scores], *, by_kind: bool) -> None:
-    print(f"| {corpus.name}, {len(corpus.questions)} questions | " + " | ".join(map(str, BUDGETS)) + " | tokens of 1000 |")
+    print(
+        f"| {corpus.name}, {len(corpus.questions)} questions | " + " | ".join(map(str, BUDGETS)) + " | tokens of 1000 |"
+    )
     print("| --- |" + " ---: |" * (len(BUDGETS) + 1))
     for name, scores in results.items():
         cells = " | ".join(f"{scores.mean(budget):.1f}" for budget in BUDGETS)
@@ -189,7 +187,9 @@ def main(argv: list[str] | None = None) -> int:
         embedder.save()
         show(corpus, results, by_kind=given.kinds)
         for place, one in enumerate(corpus.questions):
-            hits = {f"{name} {budget}": scores.hits[budget][place] for name, scores in results.items() for budget in BUDGETS}
+            hits = {
+                f"{name} {budget}": scores.hits[budget][place] for name, scores in results.items() for budget in BUDGETS
+            }
             rows.append({"corpus": corpus.name, "question": one.question, "kind": one.kind, **hits})
     if given.rows:
         given.rows.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -230,7 +230,9 @@ def _chunks(said: Sequence[Said]) -> Iterable[Chunk]:
                 SOURCE,
                 chat,
             )
-            yield from message_chunks(interaction, (_message(place, said[place], importance[place]) for place in places))
+            yield from message_chunks(
+                interaction, (_message(place, said[place], importance[place]) for place in places)
+            )
 
 
 def _message(place: int, said: Said, importance: float) -> ChunkedMessage:
@@ -245,4 +247,3 @@ def _message(place: int, said: Said, importance: float) -> ChunkedMessage:
         is_tool_result=said.is_tool_result,
         entity_ids=(),
     )
-

@@ -79,7 +79,9 @@ def _judged(name: str, file: str, *, is_for_measuring: bool = False) -> Corpus:
     last = max(_moment(one.messages[-1].sent_at) for one in told)
     for one in told:
         spoken = {message.id: message.spoken for message in one.messages}
-        rows = {row.id: row for row in (Said(one.id, m.id, m.speaker, _moment(m.sent_at), m.text) for m in one.messages)}
+        rows = {
+            row.id: row for row in (Said(one.id, m.id, m.speaker, _moment(m.sent_at), m.text) for m in one.messages)
+        }
         said += rows.values()
         for question in one.questions:
             evidence = tuple((rows[key].key, spoken[key]) for key in question.evidence)
@@ -137,14 +139,21 @@ def agent_threads(samples: Path = SAMPLES) -> Corpus:
     said: dict[str, Said] = {}
     for thread in told:
         for row in thread.rows:
-            text = row["text"] if "text" in row else "\n".join(one["text"] for one in row["parts"] if one["type"] == "text")
+            text = (
+                row["text"]
+                if "text" in row
+                else "\n".join(one["text"] for one in row["parts"] if one["type"] == "text")
+            )
             chat = row["id"].split("/")[0] if "/" in row["id"] else thread.external_id
             at = datetime.fromisoformat(row["sent_at"])
             said[row["id"]] = Said(chat, row["id"], row["role"], at, text, is_tool_result=row["role"] == "tool")
     asked_at = max(one.at for one in said.values()) + LATER
     questions: list[Asked] = []
     for one in _lines(QUESTIONS / "threads.jsonl"):
-        parts = [(said[key].key, "\n".join(said[key].text.split("\n")[first - 1 : last])) for key, first, last in one["evidence"]]
+        parts = [
+            (said[key].key, "\n".join(said[key].text.split("\n")[first - 1 : last]))
+            for key, first, last in one["evidence"]
+        ]
         if fingerprint(text for _, text in parts) != one["fingerprint"]:
             raise ValueError(f"a sample has changed under the question {one['question']!r}")
         kind = one["kind"] if one["language"] == "en" else "crossing"
