@@ -86,15 +86,21 @@ def fused(*rankings: Ranking) -> Ranking:
     return rank
 
 
+def before_each(rows: Sequence[Row], texts: Sequence[str]) -> list[str]:
+    """The text before each in its chat and day, "" before the first."""
+    last: dict[tuple[str, str], str] = {}
+    found: list[str] = []
+    for row, text in zip(rows, texts, strict=True):
+        place = (row["chat_id"], row["sent_at"][:10])
+        found.append(last.get(place, ""))
+        last[place] = text
+    return found
+
+
 def behind_the_one_before(rows: Sequence[Row]) -> list[str]:
     """Each message's text after that of the message before it in its chat and day, to be indexed in its place."""
-    last: dict[tuple[str, str], str] = {}
-    texts: list[str] = []
-    for row in rows:
-        place = (row["chat_id"], row["sent_at"][:10])
-        texts.append("\n".join(filter(None, (last.get(place), row["text"]))))
-        last[place] = row["text"]
-    return texts
+    texts = [row["text"] for row in rows]
+    return ["\n".join(filter(None, pair)) for pair in zip(before_each(rows, texts), texts, strict=True)]
 
 
 def multilingual_encoder() -> Embed:

@@ -49,14 +49,14 @@ class Thread:
 
 def threads(samples: Path = SAMPLES, locomo: Path = LOCOMO) -> Iterator[Thread]:
     """All real threads. Raises CorpusMissing, naming the file."""
-    yield chatgpt(_read(samples / CHATGPT))
-    yield chatgpt(_read(samples / CHATGPT_TREE))
-    talks = [_read(samples / name) for name in CLAUDE]
+    yield chatgpt(read(samples / CHATGPT))
+    yield chatgpt(read(samples / CHATGPT_TREE))
+    talks = [read(samples / name) for name in CLAUDE]
     yield claude(talks, external_id="samples")
     for name in EN_IRC:
         day = date.fromisoformat(Path(name).name[:10])
         yield irc(_text(samples / name).split("\n"), day=day)
-    for number, told in enumerate(_read(locomo), start=1):
+    for number, told in enumerate(read(locomo), start=1):
         yield locomo_talk(told, number)
 
 
@@ -221,7 +221,7 @@ def _some(texts: Iterator[str], count: int) -> list[str]:
     return list(itertools.islice(texts, count))
 
 
-def _read(path: Path) -> Any:
+def read(path: Path) -> Any:
     return json.loads(_text(path))
 
 

@@ -121,8 +121,11 @@ class Settings(SessionSettings):
     warm_share: int = Field(default=1000, ge=0)
     cold_share: int = Field(default=300, ge=0)
     relevant_share: int = Field(default=500, ge=0)
-    recall_top_k: int = Field(
-        default=5, ge=1, le=200, description="L7: chunks, where neither lines nor tokens are asked"
+    recall_top_k: int | None = Field(
+        default=None,
+        ge=1,
+        le=200,
+        description="L7: chunks, where neither lines nor tokens are asked; else 1,000 tokens",
     )
     fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1, description="B2: of what people say of themselves")
     fact_confirm_of_others: float | None = Field(

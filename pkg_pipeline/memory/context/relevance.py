@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from pkg_pipeline.memory.context.records import ItemKind, Mark
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer
-from pkg_pipeline.memory.recall.block import FEW_MESSAGES, SPOKEN
-from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.recall.block import FEW_MESSAGES
+from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked
 from pkg_pipeline.memory.text.content_words import content
 from pkg_pipeline.memory.text.lines import bullet, one_line
 from pkg_pipeline.memory.text.phrases import clock

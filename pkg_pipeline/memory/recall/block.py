@@ -12,7 +12,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.languages.scripts import HAN
-from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallLine
+from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked, RecallBlock, RecallLine
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
 from pkg_pipeline.memory.text.marks import named
@@ -20,7 +20,6 @@ from pkg_pipeline.memory.text.phrases import phrases, source_name
 
 CountMany = Callable[[Sequence[str]], list[int]]
 
-SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
 SAID_SHARE = 0.7
 """A derived text is left out if this share of its word trigrams is printed already."""
 RUN_WORDS = 3

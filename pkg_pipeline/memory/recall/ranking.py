@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heapreplace
 from math import log1p
 from uuid import UUID
 
-from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked
+from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class RankingRules:
 
     ``speaker``, ``period``: named in the question. ``dated``: has a date where one is asked for. ``relation``: on the
     right side of a named event. ``derived``: a summary or item. ``repeat``: penalty per further chunk of an
-    interaction, times log of their number.
+    interaction, times log of their number. ``neighbours``: share of what is found around it
+    in its conversation.
     """
 
-    lexical: float = 1.0
+    lexical: float = 0.8
     similarity: float = 1.0
     speaker: float = 0.5
     period: float = 0.4
@@ -33,6 +34,7 @@ class RankingRules:
     relation: float = 0.3
     derived: Mapping[ChunkSource, float] | None = None
     repeat: float = 0.015
+    neighbours: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ class AskedFor:
     asks_when: bool = False
 
 
+REACH = 6
+NEARER = 0.8
+"""Chunks on each side whose scores count, and the weight of each next one."""
+FOUND_SHARE = 0.5
+FEW_SPEAKERS = 8
+"""Where more speak at once, several talks lie between one another, and neighbours say less."""
 DATED_SCORE = 0.3
 """Importance of a message with only a date (P15)."""
 
@@ -54,15 +62,54 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
     best = max((one.lexical for one in candidates), default=0.0)
     cosines = [one.similarity for one in candidates if one.similarity is not None]
     least, most = min(cosines, default=0.0), max(cosines, default=0.0)
-    scored: list[Ranked] = []
+    found: list[list[tuple[str, float]]] = []
     for one in candidates:
         parts = [("lexical", rules.lexical * one.lexical / best if best > 0 else 0.0)]
         if one.similarity is not None and most > least:
             parts.append(("similarity", rules.similarity * (one.similarity - least) / (most - least)))
+        found.append(parts)
+    if rules.neighbours > 0:
+        for parts, lent in zip(found, _lent(candidates, [*map(_sum, found)]), strict=True):
+            if lent:
+                parts.append(("neighbours", rules.neighbours * lent))
+    scored: list[Ranked] = []
+    for one, parts in zip(candidates, found, strict=True):
         parts += _priors(one, asked, rules)
-        scored.append(Ranked(one, sum(value for _, value in parts), tuple(parts)))
+        scored.append(Ranked(one, _sum(parts), tuple(parts)))
     scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), str(entry.candidate.id)))
     return _spread(scored, rules.repeat)
+
+
+def _sum(parts: Sequence[tuple[str, float]]) -> float:
+    return sum(value for _, value in parts)
+
+
+def _lent(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
+    """What is found around each piece of a conversation: what is asked for is said in a stretch.
+
+    Only what scores above half of the best counts as found, and less where few pieces of the conversation are there: in
+    a short one all are neighbours. Chunks of a conversation are numbered in its order.
+    """
+    floor = FOUND_SHARE * max(scores, default=0.0)
+    talks: dict[UUID, dict[int, float]] = {}
+    speakers: dict[UUID, set[UUID | None]] = {}
+    for one, score in zip(candidates, scores, strict=True):
+        if one.source in SPOKEN and one.interaction_id is not None:
+            talks.setdefault(one.interaction_id, {})[one.no] = max(0.0, score - floor)
+            speakers.setdefault(one.interaction_id, set()).add(one.sender_entity_id)
+    weights = [(distance, NEARER**distance) for distance in range(1, REACH + 1)]
+    lent = [0.0] * len(candidates)
+    for place, one in enumerate(candidates):
+        if one.source not in SPOKEN or one.interaction_id is None or len(talks[one.interaction_id]) == 1:
+            continue
+        around = talks[one.interaction_id]
+        sum_around = sum(
+            weight * (around.get(one.no - distance, 0.0) + around.get(one.no + distance, 0.0))
+            for distance, weight in weights
+        )
+        is_stretch = min(1.0, (len(around) - 1) / REACH)
+        lent[place] = sum_around * is_stretch * min(1.0, FEW_SPEAKERS / len(speakers[one.interaction_id]))
+    return lent
 
 
 def _priors(one: Candidate, asked: AskedFor, rules: RankingRules) -> list[tuple[str, float]]:

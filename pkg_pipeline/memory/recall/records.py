@@ -12,6 +12,8 @@ from pkg_pipeline.memory.records import ContextChat
 
 ChunkSource = Literal["message", "tool_result", "summary", "decision", "action_item", "fact", "session_fold"]
 
+SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
+
 INDEX_VERSION = "1"
 """Version of the indexing rules; a change makes every chunk outdated."""
 

@@ -195,14 +195,16 @@ class _Work:
 
     def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
         """Entity → numbers of the terms of its name parts in all forms."""
-        found: dict[UUID, list[int]] = {}
-        for entity, name in {entity: name for some in speakers for entity, name in some.items()}.items():
-            parts = name.casefold().replace("ё", "е").split()
-            forms = list(chain.from_iterable(inflections(part) for part in parts))
-            terms = {term for form in forms for term in self._deps.analyzer.terms(form)}
-            keys = {key for part in parts for key in across_scripts(part)}
-            found[entity] = sorted(map(term_number, terms | keys))
-        return found
+        names = {entity: name for some in speakers for entity, name in some.items()}
+        return {entity: name_terms(name, self._deps.analyzer) for entity, name in names.items()}
+
+
+def name_terms(name: str, analyzer: TermAnalyzer) -> list[int]:
+    """Numbers of the terms by which a question may name this person, in all forms and in the other script."""
+    parts = name.casefold().replace("ё", "е").split()
+    forms = chain.from_iterable(inflections(part) for part in parts)
+    terms = {term for form in forms for term in analyzer.terms(form)}
+    return sorted(map(term_number, terms | {key for part in parts for key in across_scripts(part)}))
 
 
 def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str, ...]:

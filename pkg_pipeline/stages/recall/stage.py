@@ -28,6 +28,7 @@ from pkg_pipeline.stages.recall.words import Words, foreign_names
 
 MOST_QUERY_CHARS = 2_000
 MOST_TOP_K = 200
+DEFAULT_TOKENS = 1_000
 FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
 """Minimum of candidates, their step (fewer distinct statements), and candidates per wanted line."""
 TOKENS_PER_LINE = 20
@@ -47,8 +48,11 @@ Embedders = Callable[[str], Embedder | None]
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
+    """``max_tokens``, or ``top_k`` where it is set, hold for a request that names neither."""
+
     zone: ZoneInfo
-    top_k: int = 5
+    max_tokens: int = DEFAULT_TOKENS
+    top_k: int | None = None
     ranking: RankingRules = field(default_factory=RankingRules)
 
 
@@ -121,11 +125,14 @@ class Found:
 
 
 def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
-    """The block for a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
+    """The block for a question, of at most ``DEFAULT_TOKENS`` unless asked otherwise. Raises BadRequest, EntityUnknown,
+    ChatUnknown.
+    """
+    request = _with_limits(request, parts.settings)
     found = find(parts, request)
     rules = RecallRules(
         max_tokens=request.max_tokens,
-        top_k=_top_k(request, parts.settings),
+        top_k=request.top_k,
         zone=parts.settings.zone,
         language=detect([request.query]),
     )
@@ -157,7 +164,7 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
     vector, warning = _embedded(parts, facts, list(queries))
-    query = _search_query(request, facts, words, vector, settings=parts.settings)
+    query = _search_query(request, facts, words, vector)
     candidates = _searched(parts, query, time)
     asked = _asked_for(parts, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
@@ -217,8 +224,6 @@ def _search_query(
     facts: QuestionFacts,
     words: Words,
     vector: Vectors | None,
-    *,
-    settings: RecallSettings,
 ) -> SearchQuery:
     return SearchQuery(
         facts=facts,
@@ -233,22 +238,25 @@ def _search_query(
         sources=request.sources,
         at_from=request.at_from,
         at_to=request.at_to,
-        limit=_candidates(request, settings),
+        limit=_candidates(request),
         is_past=request.as_of is not None,
         known_as_of=request.known_as_of,
     )
 
 
-def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
+def _candidates(request: RecallRequest) -> int:
     lines = CANDIDATES if request.max_tokens is None else request.max_tokens // TOKENS_PER_LINE
-    top_k = _top_k(request, settings)
-    if top_k is not None:
-        lines = min(lines, CHOICE * top_k)
+    if request.top_k is not None:
+        lines = min(lines, CHOICE * request.top_k)
     return min(max(-(-lines // STEP) * STEP, FEWEST_CANDIDATES), CANDIDATES)
 
 
-def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
-    return settings.top_k if request.top_k is None and request.max_tokens is None else request.top_k
+def _with_limits(request: RecallRequest, settings: RecallSettings) -> RecallRequest:
+    if request.top_k is not None or request.max_tokens is not None:
+        return request
+    if settings.top_k is not None:
+        return replace(request, top_k=settings.top_k)
+    return replace(request, max_tokens=settings.max_tokens)
 
 
 def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:

@@ -12,12 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.recall.ranking import DATED_SCORE, AskedFor, RankingRules, ranked, within
+from pkg_pipeline.memory.recall.ranking import DATED_SCORE, FEW_SPEAKERS, NEARER, AskedFor, RankingRules, ranked, within
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline_tests.memory.candidates import ANNA, BORIS, START, candidate, derived
 
 PLAIN = RankingRules(
-    lexical=1.0, similarity=2.0, speaker=0.4, period=0.3, dated=0.05, relation=0.2, derived={"summary": -0.5}, repeat=0
+    lexical=1.0,
+    similarity=2.0,
+    speaker=0.4,
+    period=0.3,
+    dated=0.05,
+    relation=0.2,
+    derived={"summary": -0.5},
+    repeat=0,
+    neighbours=0,
 )
 NOBODY = AskedFor()
 
@@ -118,6 +126,47 @@ def test_another_one_of_the_same_conversation_has_to_be_that_much_better() -> No
     assert order(found) == expected
     assert {entry.candidate.no: entry.score for entry in found} == {1: 1.0, 2: 0.9, 3: 0.8, 4: 0.85, 5: 0.7}
     assert order(ranked([*told, *others], NOBODY, PLAIN)) == [1, 2, 4, 3, 5]
+
+
+def test_what_is_said_in_a_stretch_lends_to_one_another() -> None:
+    talk, other = UUID(int=1), UUID(int=2)
+    # floor 0.5; the best has 0.5 above it, its neighbour 0.3, nothing else does; four pieces are half a stretch
+    told = [
+        candidate(number, lexical=lexical, interaction_id=talk)
+        for number, lexical in ((10, 10), (11, 8), (12, 4), (30, 4))
+    ]
+    alone = candidate(13, lexical=4, interaction_id=other)
+    found = scores([*told, alone], rules=replace(PLAIN, neighbours=0.2))
+    near = NEARER
+    assert found == pytest.approx(
+        {
+            10: 1.0 + 0.1 * near * 0.3,
+            11: 0.8 + 0.1 * near * 0.5,
+            12: 0.4 + 0.1 * (near * 0.3 + near**2 * 0.5),
+            30: 0.4,  # too far
+            13: 0.4,  # another conversation
+        }
+    )
+
+
+def test_neighbours_lend_less_where_many_speak() -> None:
+    talk = UUID(int=1)
+    crowd = [
+        candidate(number, lexical=10, interaction_id=talk, sender_entity_id=UUID(int=100 + number))
+        for number in range(1, 2 * FEW_SPEAKERS + 1)
+    ]
+    two = [replace(one, sender_entity_id=UUID(int=100 + one.no % 2)) for one in crowd]
+    rules = replace(PLAIN, neighbours=0.1)
+    lent, lent_of_two = (scores(some, rules=rules)[1] - 1.0 for some in (crowd, two))
+    assert lent == pytest.approx(lent_of_two / 2)
+
+
+def test_what_is_derived_neither_lends_nor_borrows() -> None:
+    talk = UUID(int=1)
+    told = candidate(1, lexical=10, interaction_id=talk)
+    summary = derived(2, "what was said", source="summary", interaction_id=talk, lexical=9)
+    rules = replace(PLAIN, neighbours=0.1, derived=None)
+    assert scores([told, summary], rules=rules) == pytest.approx({1: 1.0, 2: 0.9})
 
 
 def test_what_belongs_to_no_conversation_counts_as_one() -> None:

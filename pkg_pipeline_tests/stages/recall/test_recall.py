@@ -14,7 +14,7 @@ import pytest
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown
-from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, RecallRequest, find, recall
+from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, RecallRequest, RecallSettings, find, recall
 from pkg_pipeline_tests.stages.recall.recall_memory import (
     ANNA,
     MASHA,
@@ -283,11 +283,22 @@ def test_what_does_not_exist_is_an_error(asked: Asked) -> None:
         asked("boat", entity_id=UUID(int=9))
 
 
-@pytest.mark.parametrize(("given", "lines_at_most"), [({}, 5), ({"top_k": 2}, 2), ({"max_tokens": 60}, 2)])
+@pytest.mark.parametrize(("given", "lines_at_most"), [({"top_k": 2}, 2), ({"max_tokens": 60}, 2)])
 def test_how_much_is_printed(asked: Asked, given: dict[str, Any], lines_at_most: int) -> None:
     printed = len(asked(PRICE, **given).block.lines)
     assert 1 <= printed <= lines_at_most
     assert len(asked(PRICE, max_tokens=10_000).block.lines) > 5, "with a budget there is no count"
+
+
+@pytest.mark.parametrize(("settings", "tokens", "lines"), [({"max_tokens": 100}, 100, 200), ({"top_k": 3}, 10_000, 3)])
+def test_without_a_limit_the_settings_say_how_much(
+    asked: Asked, settings: dict[str, int], tokens: int, lines: int
+) -> None:
+    assert RecallSettings(asked.parts.settings.zone).max_tokens == 1_000
+    block = asked(PRICE, parts=replace(asked.parts, settings=replace(asked.parts.settings, **settings))).block
+    assert block.tokens <= tokens
+    assert 2 <= len(block.lines) <= lines
+    assert block.tokens > tokens / 2 or len(block.lines) == lines
 
 
 def test_the_same_question_gives_the_same_bytes(asked: Asked) -> None:
