@@ -160,6 +160,6 @@ def main(url: str, folder: str, base_url: str, step: str, point: str) -> None:
         if step == SEND:
             memory.summarize(hops.DAYS, Billing("backfill", "run"), Scope(backfill_id=asked.id))
         else:
-            memory.collect_batches("run")
+            memory.batched.collect("run")
         backfills.settle(asked.id)
         print(backfills.told(asked.id).state)

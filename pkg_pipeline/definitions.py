@@ -11,7 +11,7 @@ from pkg_pipeline.defs.build import build_definitions
 def definitions() -> dg.Definitions:
     """Loaded by ``dagster dev -m pkg_pipeline.definitions``, code servers and our commands."""
     from pkg_pipeline import settings
-    from pkg_pipeline.defs.pipeline_memory import begin_if_known
+    from pkg_pipeline.defs.first_day import begin_if_known
 
     chosen = settings.load()
     return build_definitions(settings=chosen, start=begin_if_known(chosen))

@@ -309,19 +309,8 @@ def _why(one: Backfill) -> str:
 
 
 def _listed(found: Sequence[Backfill]) -> Table:
-    rows = table(
-        "id",
-        "asked",
-        "by",
-        "state",
-        "left",
-        "failed",
-        "interactions",
-        "tokens",
-        "USD",
-        "waits for",
-        numbers=slice(4, 9),
-    )
+    titles = ("id", "asked", "by", "state", "left", "failed", "interactions", "tokens", "USD", "waits for")
+    rows = table(*titles, numbers=slice(4, 9))
     rows.columns[0].no_wrap = True
     for one in found:
         told = one.forecast

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
+from pkg_pipeline.defs.first_day import begin_of
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionStore
@@ -272,7 +273,7 @@ class OpenedMemory:
     def collect_batches(self, run_id: str | None) -> list[DayReport]:
         self._space.require_space(self.settings)
         heard = self._space.while_there_is_space(self.settings, lambda _: None)
-        return self._memory.collect_batches(run_id, heard)
+        return self._memory.batched.collect(run_id, heard)
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
         self._space.require_space(self.settings)
@@ -324,32 +325,6 @@ class OpenedMemory:
 
     def pending(self, asset: str) -> int:
         return self._work.pending(asset)
-
-
-def begin_of(settings: Settings, first_month: Callable[[], date | None]) -> date:
-    """First day of the partitions: from the settings, else the memory's first month, else this month."""
-    if settings.partitions_start is not None:
-        return settings.partitions_start
-    return first_month() or datetime.now(settings.zone).date().replace(day=1)
-
-
-def begin_if_known(settings: Settings) -> date:
-    """As ``begin_of`` if the server answers now, else this month. Starts and migrates nothing."""
-    import psycopg
-
-    from pkg_pipeline import wiring
-    from pkg_pipeline.adapters.postgres import engine
-    from pkg_pipeline.adapters.postgres.monitoring.work import first_month
-    from pkg_pipeline.adapters.server.embedded import EmbeddedError
-
-    def asked() -> date | None:
-        try:
-            with engine.connect(wiring.database_url(settings, start=False), autocommit=True) as connection:
-                return first_month(connection)
-        except (engine.DatabaseUnavailable, EmbeddedError, psycopg.Error):
-            return None  # a sensor notices the earlier days once it answers
-
-    return begin_of(settings, asked)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.reads.context import Asked, EntityContext
     from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.stages.summaries.backfill import Backfills
+    from pkg_pipeline.stages.summaries.batched import BatchedSummaries
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
@@ -143,29 +143,15 @@ class Memory(Process):
         """Summarise what is due in the closed range of days within ``scope``; a backfill's account implies its scope.
         Raises LlmMisconfigured, ``BackfillUnknown``.
         """
-        from pkg_pipeline.stages.summaries.stores import ALL_DUE
+        from pkg_pipeline.wiring.summaries import summarize
 
-        scope = scope or ALL_DUE
-        counted = self.monitoring.counting(on_day)
-        if scope.backfill_id is not None:
-            counted = self.backfills.watched(scope.backfill_id, counted)
-            in_batches = self.backfills.wants_batches(scope.backfill_id)
-            scope = replace(self.backfills.scope_of(scope.backfill_id), in_batches=in_batches)
-        reports = self.summaries.run(days, billing, scope, counted)
-        self.monitoring.recount()
-        return reports
+        return summarize(self, days, billing, scope, on_day)
 
-    def collect_batches(
-        self, run_id: str | None = None, on_day: Callable[[DayReport], None] = lambda _: None
-    ) -> list[DayReport]:
-        """Summaries of what message batches have answered, and of what they were refused. Raises LlmMisconfigured."""
+    @cached_property
+    def batched(self) -> BatchedSummaries:
         from pkg_pipeline.wiring.summaries import batched_summaries
 
-        batched = batched_summaries(self, self.summaries, self.backfills)
-        reports = batched.collect(run_id, self.monitoring.counting(on_day))
-        if reports:
-            self.monitoring.recount()
-        return reports
+        return batched_summaries(self)
 
     @cached_property
     def summaries(self) -> Summaries:

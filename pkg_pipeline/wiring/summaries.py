@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg_pool import PoolTimeout
@@ -18,17 +20,20 @@ from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.gathering import Gathering
 from pkg_pipeline.stages.llm.stores import UNANSWERED_REST_SECONDS
-from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.ports import Billing, LlmMisconfigured
 from pkg_pipeline.stages.profiles.stage import Profiles
 from pkg_pipeline.stages.reads.stores import StoreUnavailable
 from pkg_pipeline.stages.summaries.backfill import Asked, Backfills
 from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
 from pkg_pipeline.stages.summaries.batched import BatchedSummaries
 from pkg_pipeline.stages.summaries.making import MakingRules
-from pkg_pipeline.stages.summaries.stage import Summaries
-from pkg_pipeline.stages.summaries.stores import Scope
+from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
+from pkg_pipeline.stages.summaries.stores import ALL_DUE, Scope
 from pkg_pipeline.wiring.models import due_after_seconds
 from pkg_pipeline.wiring.process import Process
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
 
 
 def summaries_stage(process: Process) -> Summaries:
@@ -59,14 +64,32 @@ def _gathering(process: Process, asking: Asking, scope: Scope) -> Gathering | No
     return Gathering(client, process.batches.store, asking, leases, redo_stale=scope.redo_stale)
 
 
-def batched_summaries(process: Process, summaries: Summaries, backfills: Backfills) -> BatchedSummaries:
+def summarize(
+    memory: Memory, days: tuple[date, date], billing: Billing, scope: Scope | None, on_day: Callable[[DayReport], None]
+) -> list[DayReport]:
+    """As ``Memory.summarize``."""
+    scope = scope or ALL_DUE
+    counted = memory.monitoring.counting(on_day)
+    if scope.backfill_id is not None:
+        backfills = memory.backfills
+        counted = backfills.watched(scope.backfill_id, counted)
+        in_batches = backfills.wants_batches(scope.backfill_id)
+        scope = replace(backfills.scope_of(scope.backfill_id), in_batches=in_batches)
+    reports = memory.summaries.run(days, billing, scope, counted)
+    memory.monitoring.recount()
+    return reports
+
+
+def batched_summaries(memory: Memory) -> BatchedSummaries:
+    backfills, monitoring = memory.backfills, memory.monitoring
     return BatchedSummaries(
-        summaries=summaries,
-        batches=process.batches,
-        watched=backfills.watched,
-        without_answers=lambda backfill_id: backfills.store.rest(
-            backfill_id, seconds=UNANSWERED_REST_SECONDS, reason="a message batch ended without an answer"
+        summaries=memory.summaries,
+        batches=memory.batches,
+        watched=lambda key, on_day: backfills.watched(key, monitoring.counting(on_day)),
+        without_answers=lambda key: backfills.store.rest(
+            key, seconds=UNANSWERED_REST_SECONDS, reason="a message batch ended without an answer"
         ),
+        recount=monitoring.recount,
     )
 
 

@@ -14,9 +14,9 @@ from pkg_pipeline.defs import first_month as older
 from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.automation import sensors
 from pkg_pipeline.defs.build import build_definitions
+from pkg_pipeline.defs.first_day import begin_if_known
 from pkg_pipeline.defs.lanes import range_of
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
-from pkg_pipeline.defs.pipeline_memory import begin_if_known
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.defs.fakes import ARCHIVE, CHUNKS, PROFILES, SUMMARIES, FakeMemory
 from pkg_pipeline_tests.stages.ingest.import_rig import Rig, line

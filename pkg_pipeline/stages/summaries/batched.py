@@ -28,8 +28,10 @@ class BatchedSummaries:
     summaries: Summaries
     batches: Batches
     watched: Callable[[UUID, Callable[[DayReport], None]], Callable[[DayReport], None]]
-    without_answers: Callable[[UUID], object] = lambda _: None
+    without_answers: Callable[[UUID], object]
     """Hears of a backfill of which a whole batch brought no answer."""
+    recount: Callable[[], object]
+    """Done after summaries were published."""
 
     def collect(
         self, run_id: str | None = None, on_day: Callable[[DayReport], None] = lambda _: None
@@ -43,6 +45,8 @@ class BatchedSummaries:
             if batch.state == "read":
                 reports += self._work_off(batch, Billing("backfill", run_id, batch.backfill_id), on_day)
                 self.batches.store.finish(batch.id)
+        if reports:
+            self.recount()
         return reports
 
     def _work_off(self, batch: OpenBatch, billing: Billing, on_day: Callable[[DayReport], None]) -> Iterator[DayReport]:

@@ -33,13 +33,13 @@ def test_a_backfill_goes_in_a_batch_and_comes_back_as_summaries_for_half_the_pri
     assert (rig.calls(BATCHES), rig.calls()) == (1, 0)
     assert (rig.told(backfill)["left"], rig.told(backfill)["in_batches"]) == (6, 6)
     assert not rig.memory.batches.ready()
-    assert rig.memory.collect_batches() == []  # it is not over yet
+    assert rig.memory.batched.collect() == []  # it is not over yet
     # nobody else takes what is on its way
     rig.memory.summarize(ALL_DAYS, Billing("live"))
     assert rig.calls() == 0
     rig.end()
     assert rig.memory.batches.ready()
-    days = rig.memory.collect_batches("later")
+    days = rig.memory.batched.collect("later")
     assert sum(day.summarized for day in days) == 6
     assert rig.calls() == 0
     told = rig.told(backfill)
@@ -56,7 +56,7 @@ def test_a_backfill_goes_in_a_batch_and_comes_back_as_summaries_for_half_the_pri
     # prompts and answers are not left with the service
     assert rig.fake.batches.listed(base_url="", limit=9, after_id=None)["data"] == []
     assert not rig.memory.batches.ready()
-    assert rig.memory.collect_batches() == []
+    assert rig.memory.batched.collect() == []
 
 
 def test_a_refused_talk_is_asked_alone_at_once_and_its_group_is_kept(rig: BatchRig) -> None:
@@ -64,7 +64,7 @@ def test_a_refused_talk_is_asked_alone_at_once_and_its_group_is_kept(rig: BatchR
     backfill = rig.ask()
     rig.send(backfill)
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     asked = rig.calls()
     assert asked <= 2
@@ -91,7 +91,7 @@ def test_a_question_without_an_answer(rig: BatchRig, fault: Fault, row: str | No
     backfill = rig.ask()
     rig.send(backfill)
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.calls() == live
     outcomes = [found for (found,) in rig.rig.rows("SELECT outcome FROM llm_calls WHERE outcome <> 'ok'")]
     assert outcomes == ([] if row is None else [row])
@@ -102,7 +102,7 @@ def test_a_question_without_an_answer(rig: BatchRig, fault: Fault, row: str | No
     assert ledger == pytest.approx(budget)
     rig.send(backfill)
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     assert rig.calls(BATCHES) == (1 if live else 2)
 
@@ -112,7 +112,7 @@ def test_a_batch_that_nobody_answered_rests(rig: BatchRig) -> None:
     backfill = rig.ask()
     rig.send(backfill)
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     told = rig.told(backfill)
     assert (told["left"], told["waits_for"]) == (6, "a message batch ended without an answer")
     assert rig.memory.backfills.open()[0][1] is not None
@@ -130,12 +130,12 @@ def test_a_batch_of_which_nobody_knows_is_found_again_or_sent_again(
     is_there = bool(rig.fake.batches.listed(base_url="", limit=9, after_id=None)["data"])
     rig.fake.script.replace([])
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     if not is_there:
         assert (rig.told(backfill)["in_batches"], rig.left_behind()) == (0, (0, 0, 0.0))
         rig.send(backfill)
         rig.end()
-        rig.memory.collect_batches()
+        rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     assert rig.calls() == 0
     assert rig.rig.one("SELECT count(*) FROM llm_calls") == 3
@@ -151,7 +151,7 @@ def test_what_another_memory_sent_with_the_same_key_is_not_taken(database_url: s
     rig.send(backfill)
     rig.end()
     for _ in range(2):  # theirs is the older one and is looked at first
-        rig.memory.collect_batches()
+        rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     assert [one["id"] for one in rig.fake.batches.listed(base_url="", limit=9, after_id=None)["data"]] == [theirs]
     rig.close()
@@ -194,7 +194,7 @@ def test_what_a_cap_does_not_cover_waits(database_url: str, tmp_path: Path) -> N
     assert "do not cover the next call" in told["waits_for"]
     assert rig.left_behind()[0] == told["in_batches"]
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.told(backfill)["left"] == 6 - told["in_batches"]
     rig.close()
 
@@ -205,7 +205,7 @@ def test_a_talk_that_changed_meanwhile_is_asked_again_as_it_is_now(rig: BatchRig
     rig.rig.line("c0", "late", "matter 0, one more word on it.", OLD + timedelta(minutes=4), "Anna")
     rig.rig.load()
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.calls() == 1
     stale = "SELECT count(*) FROM interaction_summaries s JOIN interactions i ON i.id = s.interaction_id"
     assert rig.rig.one(f"{stale} WHERE s.status = 'completed' AND s.input_hash = i.input_hash") == 6
@@ -219,14 +219,14 @@ def test_what_is_forgotten_on_its_way_leaves_no_word(rig: BatchRig) -> None:
     forgetting = rig.memory.forgetting
     forgetting.forget(forgetting.chat(chat), by="test", rewrite=False)
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.rig.one("SELECT count(*) FROM llm_calls WHERE outcome = 'erased' AND reply IS NULL") == 1
     assert rig.rig.one("SELECT count(*) FROM llm_calls WHERE reply LIKE '%%matter 0%%'") == 0
     ledger, budget = rig.booked()
     assert ledger == pytest.approx(budget)  # its price stays
     rig.send(backfill)  # the other talk of its question is asked again
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     assert rig.rig.one("SELECT count(*) FROM live_summaries") == 5
 
@@ -239,7 +239,7 @@ def test_windows_of_a_long_talk_go_together(database_url: str, tmp_path: Path) -
     rig.send(backfill)
     assert rig.rig.one("SELECT questions FROM llm_batches") == 3
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert (rig.told(backfill)["state"], rig.calls()) == ("done", 0)
     ledger, budget = rig.booked()
     assert ledger == pytest.approx(budget)
@@ -252,7 +252,7 @@ def test_a_cancelled_backfill_keeps_what_was_answered_and_asks_nothing_more(rig:
     rig.send(backfill)
     rig.end()
     assert rig.memory.backfills.cancel(backfill)
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.calls() == 0
     assert rig.rig.one("SELECT count(*) FROM live_summaries") == 4
     assert rig.left_behind() == (0, 0, 0.0)
@@ -261,7 +261,7 @@ def test_a_cancelled_backfill_keeps_what_was_answered_and_asks_nothing_more(rig:
     assert rig.memory.backfills.cancel(other)
     flying = rig.rig.one("SELECT service_id FROM llm_batches ORDER BY created_at DESC LIMIT 1")
     assert rig.calls(f"{BATCHES}/{flying}/cancel") == 1
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.left_behind() == (0, 0, 0.0)
 
 
@@ -271,7 +271,7 @@ def test_results_that_are_gone_are_booked_at_the_most_they_can_cost(rig: BatchRi
     rig.end()
     reserved = rig.left_behind()[2]
     rig.fake.batches.delete(rig.rig.one("SELECT service_id FROM llm_batches"))
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     ledger, budget = rig.booked()
     assert ledger == pytest.approx(budget) == pytest.approx(reserved)
     assert rig.rig.rows("SELECT DISTINCT outcome FROM llm_calls") == [("unknown",)]
@@ -286,7 +286,7 @@ def test_results_that_come_after_they_were_given_up_take_the_place_of_the_guess(
     rig.memory.budgets.settle_lost()
     assert rig.rig.rows("SELECT DISTINCT outcome FROM llm_calls") == [("unknown",)]
     rig.end()
-    rig.memory.collect_batches()
+    rig.memory.batched.collect()
     assert rig.rig.rows("SELECT DISTINCT outcome FROM llm_calls") == [("ok",)]
     ledger, budget = rig.booked()
     assert ledger == pytest.approx(budget)
@@ -299,7 +299,7 @@ def test_cut_results_are_read_again(rig: BatchRig) -> None:
     rig.end()
     path = f"{BATCHES}/{rig.rig.one('SELECT service_id FROM llm_batches')}/results"
     rig.fake.script.replace([Fault(path=path, cut_body=True, times=1)])
-    assert rig.memory.collect_batches() == []
-    rig.memory.collect_batches()
+    assert rig.memory.batched.collect() == []
+    rig.memory.batched.collect()
     assert rig.told(backfill)["state"] == "done"
     assert rig.rig.one("SELECT count(*) FROM llm_calls") == 3

@@ -12,9 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.llm import ledger
-from pkg_pipeline.adapters.postgres.llm.budget import SQL as BUDGETS
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
-from pkg_pipeline.adapters.postgres.llm.leases import SQL as LEASES
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, fields_of, part
 from pkg_pipeline.stages.llm.batch_ports import (
@@ -29,7 +27,7 @@ from pkg_pipeline.stages.llm.batch_ports import (
 from pkg_pipeline.stages.llm.stores import Caps, LedgerRow, Refusal
 from pkg_pipeline.stages.ports import Lane, Subject
 
-SQL = Statements("batches")
+SQL, BUDGETS, LEASES = Statements("batches"), Statements("budgets"), Statements("leases")
 LANE: Lane = "backfill"
 
 OVERDUE_SECONDS = 900.0
