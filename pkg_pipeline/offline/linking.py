@@ -22,8 +22,6 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.95
 """From here on a promise counts as kept before its day, or though no words of completion say so."""
-SILENT_KEPT = 0.9
-"""From here on what was too unlikely to be shown counts as a promise, and as kept."""
 CLEARLY = 0.6
 """From here on a renewal swallows a new task of the same words whatever that names."""
 
@@ -110,9 +108,9 @@ def _silently(
     talk: Sequence[Heard],
     embed: Embed,
 ) -> list[CandidateChange]:
-    """The silent items that the talk keeps, by messages that close nothing else."""
+    """The silent items that the talk surely keeps, by messages that close nothing else."""
     met = meet([*items, *unseen], [*since, *(-1 for _ in unseen)], talk)
-    found = closings(met, kept_log_odds(reading, [*items, *unseen], met, embed), least=SILENT_KEPT)
+    found = closings(met, kept_log_odds(reading, [*items, *unseen], met, embed), least=SURE)
     taken = {one.said.line.index for one in kept.values()}
     ends = (
         _closed(item.ref, one, found.get(len(items) + place), reading)
