@@ -19,14 +19,19 @@ import psycopg
 from pydantic import SecretStr
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
 from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.items.deciding import ItemEdit, decide
+from pkg_pipeline.stages.items.fact_deciding import FactEdit
 from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline.stages.reads.entities import list_entities
+from pkg_pipeline.stages.reads.facts import FactFilter, list_facts
 from pkg_pipeline.stages.reads.items import ItemFilter, list_items
 from pkg_pipeline.stages.reads.paging import MOST_ROWS
 from pkg_pipeline.wiring import Memory, PinnedClock
+from pkg_pipeline.wiring.facts import FactReview
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
@@ -134,6 +139,36 @@ def _append(memory: Memory) -> None:
         memory.sessions.append(SESSION, turns[first : first + 10])
 
 
+def _fact_verdicts(memory: Memory) -> None:
+    """A person corrects every phone number and rejects what else is known."""
+    review = FactReview(memory)
+    known = list_facts(review.reads, FactFilter(), limit=MOST_ROWS, cursor=None).items
+    assert known, "no fact was read"
+    for fact in sorted(known, key=lambda fact: str(fact["id"])):
+        if fact["decided_by"] == "memory":
+            is_phone = fact["type"] == "phone"
+            review.decide(
+                UUID(str(fact["id"])), FactEdit(value="+49 30 111") if is_phone else FactEdit(status="rejected")
+            )
+
+
+def _rebuild(memory: Memory) -> None:
+    """Everything derived goes and is made again, from the answers that are kept."""
+    PostgresRebuilding(memory.connections).clear()
+    _items(memory)
+    _summaries(memory)
+    _profiles(memory)
+    _chunks(memory)
+
+
+def _forget(memory: Memory) -> None:
+    """Boris is forgotten, what a dead command left is finished, and what is left of groups is made anew."""
+    memory.forgetting.resume(rewrite=False)
+    for one in list_entities(memory.reads, query="Boris", limit=1, cursor=None).items:
+        memory.forgetting.forget(memory.forgetting.person(UUID(str(one["id"]))), by="somebody", rewrite=False)
+    _interactions(memory)
+
+
 def _fold(memory: Memory) -> None:
     state = memory.sessions.state(SESSION)
     assert state is not None
@@ -152,6 +187,9 @@ HOPS: dict[str, Callable[[Memory], None]] = {
     "restore": _restore,
     "append to a session": _append,
     "session folds": _fold,
+    "verdicts on facts": _fact_verdicts,
+    "a rebuild": _rebuild,
+    "forgetting a person": _forget,
 }
 """In the order in which a memory is made; each finds what those before it left."""
 

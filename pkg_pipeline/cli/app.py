@@ -63,6 +63,7 @@ COMMANDS = {
     "archive": ("archive", "archive", "Old texts: status, restore, compact."),
     "threads": ("sessions.threads", "threads", "Threads of LangGraph agents: list, import, prune, delete."),
     "forget": ("forget", "forget", "People, chats, sessions, messages out of every table and file, for good."),
+    "rebuild": ("rebuild", "rebuild", "Clear what is derived; the next run makes it again from kept answers."),
     "backup": ("operate", "backup", "Write the whole memory into one file."),
     "restore": ("operate", "restore", "Replace the memory by a backup."),
     "uninstall": ("operate", "uninstall", "Remove everything the program keeps."),

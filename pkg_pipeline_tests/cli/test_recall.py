@@ -10,7 +10,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
-RECALL = {"query", "mode", "as_of", "text", "tokens", "results", "embedding_model", "warnings"}
+RECALL = {"query", "mode", "as_of", "known_as_of", "text", "tokens", "results", "embedding_model", "warnings"}
 RESULT = {"id", "source", "text", "score", "at", "topics", "message_ids"}
 PRICE = "what price did we agree on?"
 

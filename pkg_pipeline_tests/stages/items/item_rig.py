@@ -21,8 +21,8 @@ from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 from pkg_pipeline_tests.stages.summaries.summary_rig import WORK, SummaryRig, taken
 
 DERIVED = (
-    "SELECT * FROM items ORDER BY id",
-    "SELECT * FROM item_states ORDER BY item_id, place",
+    "SELECT to_jsonb(i) - 'known_from' FROM items i ORDER BY id",
+    "SELECT to_jsonb(s) - 'known_from' FROM item_states s ORDER BY item_id, place",
     "SELECT item_id, entity_id FROM item_people ORDER BY 1, 2",
     "SELECT interaction_id, ended_at, input_hash, shown_hash, is_checked, prompt_version, model_version, content,"
     " item_ids FROM interaction_readings ORDER BY 1",

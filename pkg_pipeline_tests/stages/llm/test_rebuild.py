@@ -1,0 +1,71 @@
+"""What is derived can be made again from kept answers (B8): no question is asked twice, and the memory is the same."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import psycopg
+
+from faults import hops
+from faults.ground import tables
+from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
+from pkg_pipeline.demo import account
+from pkg_pipeline.fake_llm.server import FakeAnthropic
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline.wiring import Memory, open_memory
+
+DAYS = (date(2020, 1, 1), date(2026, 12, 31))
+MADE = ("items", "interaction summaries", "relationship profiles", "chunks")
+
+
+def cleared(memory: Memory) -> None:
+    gone = PostgresRebuilding(memory.connections).clear()
+    assert min(gone.summaries, gone.readings, gone.items, gone.facts, gone.profiles) > 0
+    assert PostgresRebuilding(memory.connections).count()[:5] == (0, 0, 0, 0, 0)
+
+
+def calls(url: str) -> tuple[int, str]:
+    with psycopg.connect(url, options="-csearch_path=pkg,public") as connection:
+        row = connection.execute("SELECT count(*), coalesce(sum(cost_usd), 0)::text FROM llm_calls").fetchone()
+    assert row is not None
+    return row
+
+
+def test_a_paid_memory_is_made_again_without_a_call(database_url: str, tmp_path: Path) -> None:
+    hops.write_export(tmp_path)
+    with FakeAnthropic() as server, hops.opened(database_url, tmp_path, server.url) as memory:
+        for name in ("import", "interactions", *MADE):
+            hops.HOPS[name](memory)
+        before, paid = tables(database_url), calls(database_url)
+        assert paid[0] > 0
+        cleared(memory)
+        for name in MADE:
+            hops.HOPS[name](memory)
+    assert calls(database_url) == paid
+    assert tables(database_url) == before
+
+
+def made(memory: Memory) -> None:
+    memory.items.run(Billing("backfill"))
+    memory.summarize(DAYS, Billing("backfill"))
+    memory.profiles.build_weeks(memory.profiles.due_weeks(), Billing("backfill"))
+    memory.chunks.build(DAYS)
+
+
+def test_the_whole_demo_is_made_again_as_it_was(database_url: str, tmp_path: Path) -> None:
+    given = {
+        "home": tmp_path / "home", "database_url": database_url, "now": hops.NOW, "llm": "offline",
+        "embedder": "offline", "timezone": account.TIMEZONE,
+    }  # fmt: skip
+    with open_memory(Settings.model_validate(given)) as memory:
+        for export in account.write_exports(tmp_path / "exports", hops.NOW):
+            memory.import_path(export)
+        memory.build_interactions()
+        made(memory)
+        before = tables(database_url)
+        cleared(memory)
+        made(memory)
+    assert calls(database_url)[1] == "0.000000"
+    assert tables(database_url) == before
