@@ -6,8 +6,8 @@
 ``hit``: the share of a question's evidence that is named by the answer and of whose words 80 % stand in its block of at
 most N tokens, in runs of three words (Chinese: of three characters), averaged over the questions, in percent. The plain
 ways: BM25 and the same multilingual vectors fused by rank over passages of a hundred words, each alone, and each
-behind the one before it; ``plain`` is the better of the two on the corpus at the budget. ``recall`` is the product's own stage
-over a store in memory that searches exactly; the database is asked by ``recall_quality`` and ``recall_languages``.
+behind the one before it; ``plain`` is the better of the two at each budget. ``recall`` is the product's own stage over a store in
+memory that searches exactly; the database is asked by ``recall_quality`` and ``recall_languages``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from benchmarks.recall_in_memory import COUNTER, CachedEmbedder, CorpusInMemory,
 from benchmarks.recall_sets import Asked, Corpus, corpora  # noqa: E402
 from pkg_pipeline.memory import hashing  # noqa: E402
 from pkg_pipeline.memory.languages.scripts import HAN  # noqa: E402
-from pkg_pipeline.memory.text.passages import passages  # noqa: E402
 from pkg_pipeline.stages.recall.stage import RecallRequest, recall  # noqa: E402
 
 BUDGETS = (500, 1000, 2000, 4100)
@@ -122,7 +121,7 @@ def _plain_rankings(said: Sequence[Said], embedder: CachedEmbedder) -> tuple[flo
             "text": one.text[start:end],
         }
         for one in sorted(said, key=lambda one: one.at)
-        for start, end in passages(one.text)
+        for start, end in floors.hundreds_of_words(one.text)
     ]
     texts = [f"{row['sender_id']}: {row['text']}" for row in rows]
     behind = [f"{before}\n{text}" for before, text in zip(floors.before_each(rows, texts), texts, strict=True)]

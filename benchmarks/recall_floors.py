@@ -26,6 +26,7 @@ K1, B = 1.2, 0.75
 RRF_K = 60
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNIT = re.compile(rf"[{_CJK}]{{1,2}}|[^\s{_CJK}]+")
 _PIECE = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+")
 
 
@@ -101,6 +102,12 @@ def behind_the_one_before(rows: Sequence[Row]) -> list[str]:
     """Each message's text after that of the message before it in its chat and day, to be indexed in its place."""
     texts = [row["text"] for row in rows]
     return ["\n".join(filter(None, pair)) for pair in zip(before_each(rows, texts), texts, strict=True)]
+
+
+def hundreds_of_words(text: str, size: int = 100) -> list[tuple[int, int]]:
+    """Where a text is cut into passages of so many words; two signs without spaces between count as one."""
+    units = [match.span() for match in _UNIT.finditer(text)]
+    return [(units[at][0], units[min(at + size, len(units)) - 1][1]) for at in range(0, len(units), size)]
 
 
 def multilingual_encoder() -> Embed:

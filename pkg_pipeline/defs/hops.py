@@ -47,9 +47,9 @@ def _summaries_version() -> str:
 
 def _chunks_version() -> str:
     """The embedding model is not part of it: vectors are kept per space (B4)."""
-    from pkg_pipeline.memory.recall.records import INDEX_VERSION
+    from pkg_pipeline.memory.recall.records import CHUNKS_VERSION
 
-    return INDEX_VERSION
+    return CHUNKS_VERSION
 
 
 def _items_version() -> str:

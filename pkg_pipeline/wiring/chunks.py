@@ -12,7 +12,7 @@ from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresParti
 from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
 from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
-from pkg_pipeline.memory.recall.records import INDEX_VERSION
+from pkg_pipeline.memory.recall.records import CHUNKS_VERSION
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.partitions import FinishedPartition
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured, Vectors
@@ -55,7 +55,7 @@ class ChunkWork:
 
     def mark_outdated(self) -> bool:
         """Mark all days if the indexing rules or the space changed; returns whether they did."""
-        return self._store.mark_outdated(f"{INDEX_VERSION} {self._model()[0] or WORDS_ALONE}")
+        return self._store.mark_outdated(f"{CHUNKS_VERSION} {self._model()[0] or WORDS_ALONE}")
 
     def _deps(self, model: str | None) -> ChunkDeps:
         from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms

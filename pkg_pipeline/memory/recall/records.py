@@ -15,7 +15,12 @@ ChunkSource = Literal["message", "tool_result", "summary", "decision", "action_i
 SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
 
 INDEX_VERSION = "1"
-"""Version of the indexing rules; a change makes every chunk outdated."""
+"""Version of what is indexed of a chunk; a change makes every vector outdated."""
+
+CHUNKS_VERSION = "2"
+"""Version of all rules of chunks; after a change every conversation is cut again, and what stays the same keeps its
+vector.
+"""
 
 EVERYTHING = UUID(int=0)
 """The scope of every chunk."""

@@ -16,6 +16,11 @@ MOST_WORDS: Final = 120
 """Largest size of a cut."""
 WHOLE_WORDS: Final = 145
 """A remainder up to this stays whole."""
+BLOCK_WORDS: Final = 45
+"""Target size where a text has blocks: paragraphs, headings with what follows, code."""
+FEWEST_BLOCK_WORDS: Final = 25
+WHOLE_BLOCK_WORDS: Final = 90
+"""Blocks up to this stay together."""
 
 _TENTHS: Final = 10
 _DENSE_TENTHS: Final = 6
@@ -44,6 +49,9 @@ _CLOSING: Final = frozenset("、。，．！？；：）」』】〉》〕’”
 _SURELY_WHOLE_CHARS: Final = WHOLE_WORDS
 """Shorter texts need no counting."""
 
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$|```[a-z])", re.MULTILINE)
+"""A line that belongs to what follows it: a heading, a line in bold, the beginning of code in a language."""
+
 _TORN, _BETWEEN, _SENTENCE, _LINE = range(4)
 
 
@@ -57,22 +65,27 @@ class _Unit(NamedTuple):
 def passages(text: str) -> list[tuple[int, int]]:
     """Character ranges ``(start, end)`` of the passages, in order, covering all but white space. Linear, idempotent.
 
-    A passage has at most ``WHOLE_WORDS`` units, about ``PASSAGE_WORDS``, and ends with a line, else a sentence, else a
-    word; only oversized words are cut.
+    A passage has at most ``WHOLE_WORDS`` units. A text with blocks is cut between them, about every ``BLOCK_WORDS``;
+    another about every ``PASSAGE_WORDS`` behind a line, else a sentence, else a word; only oversized words are cut.
     """
     ranges: list[tuple[int, int]] = []
     waiting: list[_Unit] = []
+    blocks: list[tuple[int, int]] = []  # units and tenths before each block that begins among those waiting
     tenths = 0
     if len(text) <= _SURELY_WHOLE_CHARS:
         start, end = len(text) - len(text.lstrip()), len(text.rstrip())
         return [(start, end)] if start < end else []
+    has_lines = "\n" in text
     for unit in _units(text):
+        if has_lines and waiting and _begins_block(text, waiting[-1], unit):
+            blocks.append((len(waiting), tenths))
         waiting.append(unit)
         tenths += unit.tenths
-        while tenths > WHOLE_WORDS * _TENTHS:
-            cut = _best_cut(text, waiting)
+        while cut := _cut(text, waiting, blocks, tenths):
             ranges.append((waiting[0].start, waiting[cut - 1].end))
-            tenths -= sum(one.tenths for one in waiting[:cut])
+            taken = sum(one.tenths for one in waiting[:cut])
+            blocks = [(count - cut, before - taken) for count, before in blocks if count > cut]
+            tenths -= taken
             del waiting[:cut]
     if waiting:
         ranges.append((waiting[0].start, waiting[-1].end))
@@ -120,6 +133,28 @@ def _units(text: str) -> Iterator[_Unit]:
         yield _Unit(start, end, tenths, is_dense)
 
 
+def _cut(text: str, waiting: list[_Unit], blocks: list[tuple[int, int]], tenths: int) -> int:
+    """Units of the next passage, 0 where more can wait."""
+    if tenths > WHOLE_BLOCK_WORDS * _TENTHS:
+        enough = [(count, before) for count, before in blocks if before >= FEWEST_BLOCK_WORDS * _TENTHS]
+        if enough:
+            return min(enough, key=lambda block: abs(block[1] - BLOCK_WORDS * _TENTHS))[0]
+    return _best_cut(text, waiting) if tenths > WHOLE_WORDS * _TENTHS else 0
+
+
+def _begins_block(text: str, last: _Unit, following: _Unit) -> bool:
+    """Whether a paragraph, heading or code begins here; what stands under a heading does not."""
+    gap = text[last.end : following.start]
+    if "\n" not in gap or _is_under_heading(text, last):
+        return False
+    line = text.rfind("\n", 0, following.start) + 1
+    return gap.count("\n") > 1 or _HEADING.match(text, line) is not None
+
+
+def _is_under_heading(text: str, last: _Unit) -> bool:
+    return _HEADING.match(text, text.rfind("\n", 0, last.end) + 1, last.end) is not None
+
+
 def _best_cut(text: str, waiting: list[_Unit]) -> int:
     """Units the next passage takes: the best cut, nearest to the target."""
     best, best_cut, tenths = (-1, -1, 0), 0, 0
@@ -138,7 +173,7 @@ def _best_cut(text: str, waiting: list[_Unit]) -> int:
 def _rank(text: str, last: _Unit, following: _Unit) -> int:
     gap = text[last.end : following.start]
     if "\n" in gap or "\u2029" in gap:
-        return _LINE
+        return _TORN if _is_under_heading(text, last) else _LINE
     if text[following.start] in _CLOSING:
         return _TORN
     if (gap or last.is_dense) and _SENTENCE_END.search(text, max(last.end - _SENTENCE_END_CHARS, 0), last.end):

@@ -151,3 +151,41 @@ BOUNDED = [
 @pytest.mark.parametrize(("text", "count", "first", "last"), BOUNDED)
 def test_first_and_last_words(text: str, count: int, first: str, last: str) -> None:
     assert (first_words(text, count), last_words(text, count)) == (first, last)
+
+
+# ── blocks ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _words(count: int, word: str = "word") -> str:
+    return " ".join([word] * count)
+
+
+def _cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in passages(text)]
+
+
+def test_a_long_answer_is_cut_at_its_headings_and_paragraphs() -> None:
+    parts = [f"## Part {number}\n\n**About:**\n- {_words(22)}\n- {_words(22)}" for number in range(4)]
+    assert _cut("\n\n".join(parts)) == parts
+
+
+def test_code_stays_with_the_sentence_before_it_and_ends_with_its_fence() -> None:
+    code = "```python\n" + "\n".join(["result = total + 1"] * 8) + "\n```"
+    assert _cut(f"{code}\n\n{_words(60)}\n\n{code}") == [code, _words(60), code]
+
+
+def test_small_blocks_stay_together() -> None:
+    text = "\n\n".join([_words(10)] * 9)
+    assert _cut(text) == [text], "ninety words are one passage"
+    assert {len(one.split()) for one in _cut("\n\n".join([_words(10)] * 20))} <= set(range(25, 91))
+
+
+def test_no_passage_ends_with_a_heading() -> None:
+    text = "\n".join(f"**{_words(4, 'head')}:**\n{_words(60)}" for _ in range(6))
+    assert not [one for one in _cut(text) if one.endswith(":**")]
+
+
+@pytest.mark.parametrize("lines", [100, 140])
+def test_lines_of_a_text_without_blocks_stay_as_they_were(lines: int) -> None:
+    text = "\n".join([_words(4)] * (lines // 4))
+    assert _cut(text) == [text]

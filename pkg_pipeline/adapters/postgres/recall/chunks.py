@@ -16,7 +16,7 @@ from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS
-from pkg_pipeline.memory.recall.records import INDEX_VERSION, ChunkedMessage, DerivedText, LexicalVector
+from pkg_pipeline.memory.recall.records import CHUNKS_VERSION, ChunkedMessage, DerivedText, LexicalVector
 from pkg_pipeline.stages.recall.records import Built, ChunkPlace, ChunkRow, DueInteraction, KeptChunk
 
 PAGE_MESSAGES = 500
@@ -176,7 +176,7 @@ class PostgresHeldInteractions:
 
 
 def _outdated(connection: Connection, ids: Sequence[UUID], space_id: int) -> list[DueInteraction]:
-    given = {"ids": list(ids), "space": space_id, "version": INDEX_VERSION}
+    given = {"ids": list(ids), "space": space_id, "version": CHUNKS_VERSION}
     return SQL.rows(connection, "outdated", _due, **given)
 
 
