@@ -49,10 +49,17 @@ AGAINST = re.compile(
     re.IGNORECASE,
 )
 """Words by which a taste is against something; two that differ in it are not the same."""
-SAME_TASTE = {"vegetarian": r"\b(?:pure |strictly )?veg(?:gie)?\b", "allergic": r"\ballergy\b", "аллергия": r"\bаллергик\b"}
+SAME_TASTE = {
+    "vegetarian": r"\b(?:pure |strictly )?veg(?:gie)?\b",
+    "allergic": r"\ballergy\b",
+    "аллергия": r"\bаллергик\b",
+}
 SMALL = frozenset(
-    "the a an to of is in at on not no can cant t do dont does doesn don eat eats have any anything"
-    " не в на без нельзя ест ем пьет пью 不 吃 喝 能 别 放 要".split()
+    re.findall(
+        r"\S+",
+        "the a an to of is in at on not no can cant t do dont does doesn don eat eats have any anything "
+        "не в на без нельзя ест ем пьет пью 不 吃 喝 能 别 放 要",
+    )
 )
 """Words that two tastes share by chance."""
 SMALLEST = frozenset({"the", "a", "an", "to", "of", "is", "не", "в", "на"})
