@@ -23,23 +23,53 @@ SAME_KIN = {
     "wife": r"\b(?:missus|mrs)\b",
     "husband": r"\bhubby\b",
     "мама": r"\b(?:мат(?:ь|ери|ерью)|маму?ля)\b",
-    "папа": r"\b(?:отец|отца|отцу|отцом)\b",
+    "папа": r"\b(?:отец|отца|отцу|отцом|бат[яюие])\b",
+    "бабушка": r"\b(?:бабул\w+|баб[аыу])\b",
+    "дед": r"\b(?:дедушк\w+|дедуля)\b",
+    "сестра": r"\b(?:сестрёнк\w+|сестренк\w+|сеструх\w+)\b",
+    "сын": r"\b(?:сынок|сынишк\w+|пацан)\b",
     "дочь": r"\b(?:доч[кч]\w+|доченька)\b",
-    "boyfriend": r"\b(?:bf|boyf)s?\b",
+    "boyfriend": r"\b(?:bf|boyf|fella)s?\b",
     "妻子": "老婆|太太|媳妇|老伴|爱人|新娘|老太婆",
     "丈夫": "老公|先生",
     "女儿": "闺女|女兒",
     "儿子": "兒子",
+    "孩子": "娃|崽",
+    "岳母": "丈母娘",
+    "岳父": "老丈人|丈人",
     "女朋友": "女友",
     "男朋友": "男友",
 }
 """Words for one relative, which are the same value."""
+AGAINST = re.compile(
+    r"\b(?:no|not|never|nothing|without|off|cannot|cant|dont|doesnt|hates?|avoids?|allerg\w+|intoleran\w+|hives|epipen)\b|n['’]t\b|-free\b"
+    r"|\b\w+ (?:makes?|gives?|allergy)\b|coeliac|celiac|vegan|veg\b|vegetarian|teetotal|diabet"
+    r"|\b(?:не|без|нельзя|ни|никак\w+|терпеть|ненави\w+|аллерг\w+|непереносим\w+|бросил\w*|завязал\w*|закодир\w+|от|кроме|боится|боюсь|опух\w+|от[её]к\w*)\b|диабет"
+    r"|[不别忌戒怕无少]|过敏|過敏|讨厌|討厭|疹|素|受不了|血[糖压]高|痛风|心悸|唔",
+    re.IGNORECASE,
+)
+"""Words by which a taste is against something; two that differ in it are not the same."""
+SAME_TASTE = {
+    "vegetarian": r"\b(?:pure |strictly )?veg(?:gie)?\b",
+    "allergic": r"\ballergy\b",
+    "аллергия": r"\bаллергик\b",
+}
+SMALL = frozenset(
+    re.findall(
+        r"\S+",
+        "the a an to of is in at on not no can cant t do dont does doesn don eat eats have any anything "
+        "не в на без нельзя ест ем пьет пью 不 吃 喝 能 别 放 要",
+    )
+)
+"""Words that two tastes share by chance."""
+SMALLEST = frozenset({"the", "a", "an", "to", "of", "is", "не", "в", "на"})
 RELATIVE_OF = re.compile(
     r"(?P<whose>.+?)(?:['’]s .+|(?:妈妈?|爸爸?|老公|老婆|太太|媳妇|爱人|老伴|那口子)|"
     r"(?:儿子|女儿|老[大二三]|弟弟|妹妹|哥哥|姐姐|孙[子女]))"
 )
 """Whom a label names as somebody's relative."""
 KIN = tuple((re.compile(words), one) for one, words in SAME_KIN.items())
+TASTES = tuple((re.compile(words), one) for one, words in SAME_TASTE.items())
 
 
 def is_labelled(kind: str, who: str, value: str, labels: Iterable[FactLabel]) -> bool:
@@ -65,6 +95,8 @@ def is_value(kind: str, found: str, label: str) -> bool:
     """Whether a value is the labelled one: the same digits and letters; of words at least half of the label's stems."""
     if kind == "birthday":
         return found[-5:] == label[-5:] and (len(found) < 10 or len(label) < 10 or found == label)
+    if kind == "preference" and bool(AGAINST.search(found)) != bool(AGAINST.search(label)):
+        return False
     if kind in FREE:
         mine, theirs = _stems(found, kind), _stems(label, kind)
         return bool(theirs) and len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) and bool(mine & theirs)
@@ -77,12 +109,9 @@ def is_value(kind: str, found: str, label: str) -> bool:
 
 def _stems(text: str, kind: str) -> set[str]:
     text = "".join(one for one in normalize("NFKD", text.casefold()) if not combining(one))
-    if kind == "family":
-        for words, one in KIN:
-            text = words.sub(one, text)
+    for words, one in {"family": KIN, "preference": TASTES}.get(kind, ()):
+        text = words.sub(one, text)
     words = re.findall(r"[\u4e00-\u9fff]|[^\W_]+", text)
-    return {
-        word if is_han(word) else stem(word, language_of(word, "en"))
-        for word in words
-        if word not in {"the", "a", "an", "to", "of", "is", "не", "в", "на"}
-    }
+    small = SMALL if kind == "preference" else SMALLEST
+    told = [word for word in words if word not in small]
+    return {word if is_han(word) else stem(word, language_of(word, "en")) for word in told}

@@ -8,9 +8,10 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
+from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.dates import FoundDate, find_dates
 from pkg_pipeline.offline.facts.found import FoundFact
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, marked
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, marked
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
@@ -24,6 +25,10 @@ SPOKEN_OF: Final = 6
 LOOSE: Final = ("in_days", "weekday")
 _CLOCK: Final = re.compile(r"\d ?(?:am|pm)\b|\d[:.]\d\d|\bat \d|\bв \d|[\d一二三四五六七八九十]点", re.IGNORECASE)
 """A time of day: what is told is a party."""
+_LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
+"""A day of another calendar is another day each year."""
+_WHO: Final = re.compile(r"(?:^|[.!?,] |\b(?:and|that|и|что) )(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})(?:['’]s)? ?$")
+"""A name that no list has, right before what tells of an age."""
 _YEAR: Final = re.compile(r"\W{0,3}(?:of |в )?(?P<year>(?:19|20)\d\d)\b")
 _YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
 
@@ -43,7 +48,7 @@ def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     is_feast = said is not None and cue(line.language, "feast").search(text) is not None
     if said is None or is_feast or cue(line.language, "wished").match(text):
         return None
-    day = _only_day(sentence, line, reading)
+    day = None if _LUNAR.search(text) else _only_day(sentence, line, reading)
     if day is None or cue(line.language, "unreal").search(text[: said.start()]):
         return None
     whose = _nearest(text, said.span(), line, reading)
@@ -76,6 +81,9 @@ def _in_its_month(found: FoundDate, line: Line, reading: Reading) -> FoundDate:
 def _nearest(text: str, said: tuple[int, int], line: Line, reading: Reading) -> Whose:
     """Who is named last before the word for a birthday, else first after it, else who speaks."""
     marks = marked(text, line, reading)
+    stranger = _WHO.search(text[: said[0]])
+    if stranger is not None and not marks and not is_also_a_word(stranger["who"].casefold()):
+        return by_name(stranger["who"], reading, line.language)
     before = [mark for mark in marks if mark.place <= said[1]]
     after = [mark for mark in marks if mark.place > said[1]]
     chosen = before[-1].whose if before else after[0].whose if after else Whose("own", line.speaker)

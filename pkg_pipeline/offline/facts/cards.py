@@ -8,7 +8,7 @@ from typing import Final
 
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact, sentence_at
-from pkg_pipeline.offline.facts.whose import SIGNED_LINES
+from pkg_pipeline.offline.facts.signatures import SIGNED_LINES
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line
 from pkg_pipeline.offline.weighing import is_question

@@ -14,6 +14,13 @@ from pkg_pipeline.offline.facts.words import any_cue, cue, regions
 _EMAIL: Final = re.compile(
     r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[a-zA-Z]{2,24}(?![A-Za-z0-9_@])"
 )
+_SPELT: Final = re.compile(
+    r"\b(?P<user>[a-z0-9_-]{2,}(?:(?: dot | точка |\.)[a-z0-9_-]+)*)(?: ?[(\[](?:at|собака)[)\]] ?| (?:at|собака) )"
+    r"(?P<host>[a-z0-9-]+(?:(?: dot | точка | ?[(\[]dot[)\]] ?)[a-z0-9-]+){1,3})\b",
+    re.IGNORECASE | re.ASCII,
+)
+"""A mail address spelt in words."""
+_DOT: Final = re.compile(r" dot | точка | ?[(\[]dot[)\]] ?", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\d[\d\s().-]{5,}\d")
 _NATIONAL: Final = re.compile(
     r"(?<![\d+.,/-])(?:0\d{1,4}[ -]?\d{3,4}[ -]?\d{3,4}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4}|\d{5} \d{5})(?![\d/-])"
@@ -66,6 +73,12 @@ def _mails(text: str) -> Iterator[Contact]:
         pays = any_cue("money_by").search(text[max(0, m.start() - NEAR) : m.start()])
         yield Contact("account" if pays else "email", m.group().lower(), *m.span(), is_marked=True)
 
+    for m in _SPELT.finditer(text):
+        host = _DOT.sub(".", m["host"])
+        if "." in host:
+            value = f"{_DOT.sub('.', m['user'])}@{host}".lower().replace(" ", "")
+            yield Contact("email", value, *m.span(), is_marked=True)
+
 
 def _handles(text: str) -> Iterator[Contact]:
     for m in _LINK.finditer(text):
@@ -87,6 +100,12 @@ def _handles(text: str) -> Iterator[Contact]:
             or "号" in m.group()
         ):
             yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
+    for m in re.finditer(
+        rf"(?<![A-Za-z])(?:{named})\s+(?P<value>(?=[\w-]{{6}})[A-Za-z][A-Za-z-]*[\d_][\w-]*)(?![\w@.])",
+        text,
+        re.I | re.A,
+    ):
+        yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
     for m in _AT.finditer(text):
         yield Contact("handle", m.group(), *m.span())
 

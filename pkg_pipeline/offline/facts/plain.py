@@ -13,8 +13,10 @@ from pkg_pipeline.offline.reading import Sentence
 from pkg_pipeline.offline.weighing import is_question
 
 Plainly = Literal["own", "theirs"]
-_ASKED_BY: Final = {"does": "does", "trade": "does"}
-"""Ways of telling with patterns of their own; else they are those of the kind."""
+_ASKED_BY: Final = {"does": "does", "trade": "does"} | dict.fromkeys(
+    ("event", "likes", "order", "no", "takes", "does not do", "not for me"), "nothing"
+)
+"""Ways of telling with patterns of their own, or with none; else they are those of the kind."""
 _OTHERS: Final = frozenset({"speaker: nearest is another", "speaker: nearest is a stranger"})
 HERE: Final = "▮"
 """Stands for the value in the patterns."""

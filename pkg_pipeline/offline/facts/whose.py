@@ -13,6 +13,7 @@ from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.facts.cases import called_kin, nominative
 from pkg_pipeline.offline.facts.gender import may_be
+from pkg_pipeline.offline.facts.signatures import is_signed
 from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
 from pkg_pipeline.offline.reading import Line, Reading
 from pkg_pipeline.offline.weighing import is_question
@@ -27,8 +28,6 @@ ASKED_BEFORE: Final = 3
 TOLD_BEFORE: Final = 2
 BARE_WORDS, NAME_ALONE = 6, 3
 """Words beside a value that is sent alone; of a line that only names somebody."""
-SIGNED_LINES: Final = 6
-"""Lines at the end of a letter in which contacts are the sender's."""
 SHORTEST_NAME: Final = 3
 """Letters of a name that is known without its capital."""
 _CALLED: Final = re.compile(
@@ -38,6 +37,12 @@ _CALLED: Final = re.compile(
 """The name right behind the word for a relative."""
 _BESIDE: Final = re.compile(r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+(?:\.? [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$")
 """A name within a sentence right before a value."""
+_OF_SOMEBODY: Final = re.compile(
+    r"\b(?P<who>[A-Z][\w-]{2,})['’]s (?:new |work )?"
+    r"(?:number|phone|mobile|cell|e-?mail|mail|address|birthday|bday|account)\b"
+    r"|\b(?:номер|телефон|почт[ау]|адрес) (?P<whose>[А-ЯЁ][а-яё]{2,})\b"
+)
+"""Whose value a question asks for, by a name that no list has."""
 _BEHIND: Final = re.compile(
     r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
 )
@@ -267,6 +272,7 @@ def _is_own(kind: str, line: Line, reading: Reading) -> bool:
         return False
     known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
     named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
+    named = named or any_cue("theirs").search(text) is not None
     is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
     return is_alone and len(reading.others_than(line.speaker)) == 1
 
@@ -286,19 +292,6 @@ def _labelled(text: str, line: Line, reading: Reading) -> Whose:
     return Whose("labelled", found.person, found.name)
 
 
-def is_signed(line: Line, start: int) -> bool:
-    """Whether a place is in the signature of a letter: after its closing words, or under the sender's name."""
-    rows = line.message.text[:start].split("\n")
-    if len(rows) < 3:
-        return False
-    for row in rows[-SIGNED_LINES:]:
-        if any_cue("signature").match(row) or (
-            row.strip() and len(row.split()) <= 4 and find_person(row.strip(" ,.—-"), (line.speaker,)) is not None
-        ):
-            return True
-    return False
-
-
 def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
     """Of a value that answers a question: the answerer's, or whose the question asked for."""
     asks = f"asks_{kind}"
@@ -312,6 +305,8 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
         sentence = next((s.text for s in one.sentences if says(asks, s.text)), one.message.text)
         about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]
         about = [who for who in about if who.person not in (line.speaker, one.speaker) or who.name]
+        if not about and (of := _OF_SOMEBODY.search(sentence)):
+            about = [by_name(of["who"] or of["whose"], reading, one.language)]
         if about:
             last = about[-1]
             return last if last.person or last.name else antecedent(one, "", reading)
