@@ -9,7 +9,10 @@ down_revision = "0025"
 branch_labels = None
 depends_on = None
 
+PROFILES = "CREATE OR REPLACE VIEW current_relationship_profiles", "CREATE OR REPLACE VIEW memory_chunk_texts"
+"""First words of the view in the revision that made it, and of the one after it."""
 TAKEN_BACK = """
+DROP VIEW current_relationship_profiles;
 DROP FUNCTION summaries_as_of, items_as_of, facts_as_of, participants_known;
 DROP FUNCTION edited_since, talk_edited_since, reworded_between;
 DROP TRIGGER interaction_summaries_known_to ON interaction_summaries;
@@ -33,5 +36,9 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.get_bind().exec_driver_sql(TAKEN_BACK)
-    before = Path(__file__).with_name("0019_edited_since.sql").read_text(encoding="utf-8")
-    op.get_bind().exec_driver_sql(before)
+    for name, first, last in (("0019_edited_since.sql", "", None), ("0007_deletions.sql", *PROFILES)):
+        before = Path(__file__).with_name(name).read_text(encoding="utf-8")
+        op.get_bind().exec_driver_sql(before[before.index(first) : None if last is None else before.index(last)])
+    op.get_bind().exec_driver_sql(
+        "COMMENT ON VIEW current_relationship_profiles IS 'The newest profile of each person.'"
+    )
