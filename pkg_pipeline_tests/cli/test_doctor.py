@@ -41,6 +41,7 @@ def test_the_models_time_window_and_price_are_shown_as_set(program: Program) -> 
         "model": "local-7b",
         "window_tokens": 32000,
         "timeout_seconds": 90,
+        "message_batches": "for backfills of 50 calls and more",
         "usd_per_million_in": 1.5,
         "usd_per_million_out": 7.5,
     }

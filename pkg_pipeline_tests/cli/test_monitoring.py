@@ -12,7 +12,7 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
-QUEUE = {"waiting", "active", "failed", "profiles", "partitions", "backfills", "stopped", "lists"}
+QUEUE = {"waiting", "active", "failed", "profiles", "partitions", "backfills", "batches", "stopped", "lists"}
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             "due_weeks",
             "due_months",
             "requested_backfills",
+            "message_batches",
         }
         assert len(repository["assetNodes"]) >= 3
         assert get(f"{api[1]}/health")
