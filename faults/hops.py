@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
+from pkg_pipeline.memory import hashing
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.items.deciding import ItemEdit, decide
@@ -27,6 +28,7 @@ from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.reads.items import ItemFilter, list_items
 from pkg_pipeline.stages.reads.paging import MOST_ROWS
 from pkg_pipeline.wiring import Memory, PinnedClock
+from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
@@ -140,6 +142,14 @@ def _fold(memory: Memory) -> None:
     memory.folding.fold_session(state.id)
 
 
+def _merge(memory: Memory) -> None:
+    PeopleWork(memory).merge(*(hashing.entity_id("jsonl", name) for name in ("anna", "boris")))
+
+
+def _split(memory: Memory) -> None:
+    PeopleWork(memory).split(hashing.entity_id("jsonl", "anna"), ["jsonl:boris"])
+
+
 HOPS: dict[str, Callable[[Memory], None]] = {
     "import": _import,
     "interactions": _interactions,
@@ -152,6 +162,8 @@ HOPS: dict[str, Callable[[Memory], None]] = {
     "restore": _restore,
     "append to a session": _append,
     "session folds": _fold,
+    "merge of people": _merge,
+    "split of people": _split,
 }
 """In the order in which a memory is made; each finds what those before it left."""
 
