@@ -21,6 +21,7 @@ from pydantic import SecretStr
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
 from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
+from pkg_pipeline.memory import hashing
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.items.deciding import ItemEdit, decide
@@ -32,6 +33,7 @@ from pkg_pipeline.stages.reads.items import ItemFilter, list_items
 from pkg_pipeline.stages.reads.paging import MOST_ROWS
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline.wiring.facts import FactReview
+from pkg_pipeline.wiring.people import PeopleWork
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
@@ -175,6 +177,14 @@ def _fold(memory: Memory) -> None:
     memory.folding.fold_session(state.id)
 
 
+def _merge(memory: Memory) -> None:
+    PeopleWork(memory).merge(*(hashing.entity_id("jsonl", name) for name in ("anna", "boris")))
+
+
+def _split(memory: Memory) -> None:
+    PeopleWork(memory).split(hashing.entity_id("jsonl", "anna"), ["jsonl:boris"])
+
+
 HOPS: dict[str, Callable[[Memory], None]] = {
     "import": _import,
     "interactions": _interactions,
@@ -187,6 +197,8 @@ HOPS: dict[str, Callable[[Memory], None]] = {
     "restore": _restore,
     "append to a session": _append,
     "session folds": _fold,
+    "merge of people": _merge,
+    "split of people": _split,
     "verdicts on facts": _fact_verdicts,
     "a rebuild": _rebuild,
     "forgetting a person": _forget,

@@ -120,7 +120,7 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True)
 class PastSummary:
-    """The live summary of one interaction. ``is_stale``: a message was edited since (P29)."""
+    """The live summary of one interaction. ``is_stale``: a message was edited since (P29), or a name."""
 
     id: UUID
     interaction_id: UUID
@@ -169,7 +169,7 @@ class KnownMilestone:
 class KnownProfile:
     """The newest profile whose week had ended by then (P3, P9); ``as_of`` is that week's end.
 
-    ``is_stale``: a message was edited since (P29). ``message_ids``: evidence of its key decisions, at most 60.
+    ``is_stale``: something under it changed since (P29, B20). ``message_ids``: of its key decisions, at most 60.
     """
 
     id: UUID

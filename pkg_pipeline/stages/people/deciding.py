@@ -36,21 +36,28 @@ def merge(store: PostgresPeopleStore, into: UUID, other: UUID, *, now: datetime)
 
 
 def split(store: PostgresPeopleStore, person: UUID, identities: Sequence[str], *, now: datetime) -> Kept:
-    """These accounts, by key (source:external-id) or id, are one person of their own from now on. Raises BadRequest."""
+    """These accounts, by key (source:external-id) or id, are one person of their own from now on, or are already.
+    Raises BadRequest.
+    """
 
     def verdicts(accounts: Sequence[Account]) -> list[Verdict]:
-        parted = list(dict.fromkeys(_account(one, accounts) for one in identities))
+        whose = _of(person, accounts).person
+        own = [one for one in accounts if one.person == whose]
+        others = [one for one in accounts if one.person != whose]
+        if others and {_account(one, accounts) for one in identities} == {one.id for one in others}:
+            return []
+        parted = list(dict.fromkeys(_account(one, own) for one in identities))
         if not parted:
             raise BadRequest("identities", "say which accounts are somebody else's")
-        if len(parted) == len(accounts):
-            known = ", ".join(key for one in accounts for key in one.identities)
+        if len(parted) == len(own):
+            known = ", ".join(key for one in own for key in one.identities)
             raise BadRequest("identities", f"one account has to stay with the person, who has {known}")
         return [
             *(Verdict("part", one) for one in parted),
             *(Verdict("join", parted[0], one) for one in parted[1:]),
         ]
 
-    return store.decide((person,), verdicts, now=now)
+    return store.decide((person, *store.accounts_named(identities)), verdicts, now=now)
 
 
 def add_alias(store: PostgresPeopleStore, person: UUID, names: Sequence[str], *, now: datetime) -> Kept:

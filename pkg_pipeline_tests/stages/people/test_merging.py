@@ -171,7 +171,10 @@ def test_what_cannot_be_is_refused_and_what_stands_already_changes_nothing(rig: 
     with pytest.raises(BadRequest, match="one of them is you"):
         rig.work.merge(RITA, me)
     with pytest.raises(BadRequest, match="no account of theirs"):
-        rig.work.split(RITA, ["mail:rg"])
+        rig.work.split(RITA, ["mail:nobody"])
+    with pytest.raises(BadRequest, match="no account of theirs"):
+        rig.work.split(RITA, ["mail:rg", "chat:rita"])
+    assert rig.work.split(RITA, ["mail:rg"]).id is None
     with pytest.raises(BadRequest, match="has to stay"):
         rig.work.split(RITA, ["chat:rita"])
     with pytest.raises(BadRequest, match="1 to"):

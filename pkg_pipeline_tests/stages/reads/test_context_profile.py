@@ -85,7 +85,7 @@ def test_what_was_edited_since_is_served_and_marked(memory: Remembered) -> None:
     profile(memory.build, "Anna", MARCH_8, "as it was", dirty_reason="edited", milestones=[milestone(MARCH_1, "Met")])
     answer = memory.ask()
     assert [item["marks"] for item in items(answer, "cold")] == [["stale"], ["stale"]]
-    assert "## Relationship, as of 14 March 2026 (a message was edited since" in answer["text"]
+    assert "## Relationship, as of 14 March 2026 (changed since" in answer["text"]
 
 
 def test_a_milestone_that_repeats_a_decision_is_said_once_and_a_withheld_one_not_at_all(memory: Remembered) -> None:

@@ -230,7 +230,7 @@ def test_a_summary_dirty_by_an_edit_is_served_marked(memory: Remembered) -> None
     summarised(memory, 30, "As it was.", status="dirty", dirty_reason="edited")
     answer = memory.ask()
     assert items(answer, "warm")[0]["marks"] == ["stale"]
-    assert "(a message was edited since; summary is being renewed)" in answer["text"]
+    assert "(changed since; summary is being renewed)" in answer["text"]
 
 
 def test_what_rests_on_a_deleted_message_is_withheld_and_the_rest_is_served(memory: Remembered) -> None:

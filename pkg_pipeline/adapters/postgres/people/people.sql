@@ -81,6 +81,16 @@ UPDATE interaction_readings r SET input_hash = ''
 FROM interactions i JOIN moved_people m ON m.chat_id = i.chat_id AND m.is_split
 WHERE i.id = r.interaction_id AND strpos(r.content::text, m.old::text) > 0
 
+-- name: read_apart
+-- A talk says nothing of an item from another chat with nobody of the talk in it any more.
+UPDATE interaction_readings r SET input_hash = '', shown_hash = ''
+FROM interactions t
+WHERE t.id = r.interaction_id AND t.chat_id = ANY(%(chats)s) AND EXISTS (
+    SELECT FROM items i WHERE i.id = ANY(r.item_ids) AND i.chat_id <> t.chat_id AND NOT EXISTS (
+        SELECT FROM chat_members a JOIN entities e ON e.id = a.entity_id AND NOT e.is_self
+        WHERE a.chat_id = i.chat_id AND EXISTS (
+            SELECT FROM chat_members b WHERE b.chat_id = t.chat_id AND b.entity_id = ANY(accounts_of(person_of(e.id))))))
+
 -- name: mark_readings
 -- What is known of people follows from readings: of the talks in which they took part, and of those that know somebody by name.
 INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -139,13 +149,19 @@ WHERE g.old <> g.new ORDER BY 1, 2 ON CONFLICT DO NOTHING
 DELETE FROM speaker_terms t USING entities e WHERE e.id = t.entity_id AND e.merged_into IS NOT NULL
 
 -- name: outdate_profiles
--- The newest profile of each tells of another person than before, and its week is due.
+-- The newest profile of each tells of another person than before, and its week is due. Those of whoever lost accounts (lost) may
+-- tell what somebody else said, if they were made since the accounts were joined: their words are withheld until they are made anew.
 WITH newest AS (
     SELECT DISTINCT ON (entity_id) entity_id, week FROM entity_relationship_profiles
     WHERE entity_id = ANY(%(people)s) ORDER BY entity_id, week DESC
+), joined AS (
+    SELECT min(v.kept_at) AS at FROM entity_verdicts v
+    WHERE v.action = 'join' AND (v.entity_id = ANY(%(accounts)s) OR v.other_id = ANY(%(accounts)s))
 )
-UPDATE entity_relationship_profiles p SET status = 'dirty'
-FROM newest n WHERE p.entity_id = n.entity_id AND p.week = n.week AND p.status = 'completed'
+UPDATE entity_relationship_profiles p
+SET status = 'dirty', dirty_reason = CASE WHEN p.entity_id = ANY(%(lost)s) THEN 'deleted' ELSE p.dirty_reason END
+WHERE (p.entity_id, p.week) IN (SELECT entity_id, week FROM newest)
+   OR (p.entity_id = ANY(%(lost)s) AND p.generated_at >= (SELECT at FROM joined))
 
 -- name: mark_week
 INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -181,6 +197,11 @@ SELECT e.id, p.person, e.name, coalesce(e.own_name, e.name) AS own_name, e.chose
 FROM (SELECT person_of(g.id) AS person, min(g.place) AS place FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place) GROUP BY 1) p
 JOIN entities e ON e.id = ANY(accounts_of(p.person))
 ORDER BY p.place, e.merged_into IS NOT NULL, e.id
+
+-- name: accounts_named
+SELECT entity_id FROM unnest(%(keys)s::text[]) AS g (key)
+JOIN entity_identities i ON i.source = split_part(g.key, ':', 1) AND i.external_id = substr(g.key, strpos(g.key, ':') + 1)
+UNION SELECT id FROM entities WHERE id::text = ANY(%(ids)s)
 
 -- name: chats
 -- Of all accounts of these people.

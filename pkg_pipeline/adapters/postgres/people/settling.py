@@ -50,7 +50,7 @@ def settle(connection: Connection) -> frozenset[UUID]:
     SQL.run(connection, "outdate_summaries", accounts=list(renamed), names=list(renamed.values()))
     chats = SQL.values(connection, "mark_chats", accounts=sorted(changed.union(before)))
     if gone := [(row.id, row.old, row.new) for row in moved if row.old != row.new]:
-        _move(connection, gone)
+        _move(connection, gone, chats)
     names = {*before.values(), *after.values(), *(alias for one in people for alias in one.aliases)}
     SQL.run(connection, "mark_readings", people=sorted(changed), names=sorted(name.lower() for name in names))
     return frozenset(chats)
@@ -80,13 +80,14 @@ def _alias(connection: Connection, people: Iterable[Decided]) -> frozenset[UUID]
     return frozenset((*dropped, *SQL.values(connection, "add_aliases", **given)))
 
 
-def _move(connection: Connection, moved: Collection[tuple[UUID, UUID, UUID]]) -> None:
-    """``moved``: accounts with whose they were and are."""
+def _move(connection: Connection, moved: Collection[tuple[UUID, UUID, UUID]], chats: Collection[UUID]) -> None:
+    """``moved``: accounts with whose they were and are; ``chats``: of all these people."""
     accounts, olds, news = (list(column) for column in zip(*moved, strict=True))
     SQL.run(connection, "create_moved", accounts=accounts, olds=olds)
     for pair in SQL.rows(connection, "pairs"):
         SQL.run(connection, "move_in_readings", old=pair.old, new=pair.new)
     SQL.run(connection, "read_again")
+    SQL.run(connection, "read_apart", chats=list(chats))
     pieces = SQL.rows(connection, "move_pieces")
     scopes = sorted({*olds, *news})
     if numbers := [piece.no for piece in pieces]:
@@ -97,5 +98,6 @@ def _move(connection: Connection, moved: Collection[tuple[UUID, UUID, UUID]]) ->
         count_codes(connection, codes)
     SQL.run(connection, "move_terms", olds=olds, news=news)
     SQL.run(connection, "drop_terms")
-    SQL.run(connection, "outdate_profiles", people=scopes)
+    lost = sorted({old for account, old, _ in moved if account != old})
+    SQL.run(connection, "outdate_profiles", people=scopes, accounts=accounts, lost=lost)
     SQL.run(connection, "mark_week")

@@ -12,6 +12,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.people.settling import chats_of, settle
 from pkg_pipeline.adapters.postgres.statements import Statements, fields_of
+from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.people.persons import Verdict
 from pkg_pipeline.memory.people.suggestions import KnownPerson
 from pkg_pipeline.stages.people.records import Account, Decision, DecisionUnknown, Kept, kind_of
@@ -52,6 +53,11 @@ class PostgresPeopleStore:
     def accounts(self, person: UUID) -> list[Account]:
         """All of the person, the one that stands for them first."""
         return SQL.rows(self._connections, "accounts", Account, ids=[person])
+
+    def accounts_named(self, asked: Sequence[str]) -> list[UUID]:
+        """Those of these keys (source:external-id, as given or percent-decoded) and ids that there are."""
+        keys = [":".join(spelt) for one in asked for spelt in key_spellings(one)]
+        return SQL.values(self._connections, "accounts_named", keys=keys, ids=[one.lower() for one in asked])
 
     # ── history ───────────────────────────────────────────────────────────────────────────────
 

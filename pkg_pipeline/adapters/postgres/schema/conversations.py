@@ -72,6 +72,7 @@ ENTITY_VERDICTS = table(
     col("other_id", Uuid, "of a join or a dismissed suggestion the other one", to("entities", "CASCADE"), null=True),
     col("name", Text, "of an alias or another name", null=True),
     col("decided_at", MOMENT, "by the memory's clock; one after the other"),
+    col("kept_at", MOMENT, "by the database's clock", default="clock_timestamp()"),
     col("undone_at", MOMENT, "since when it counts no more", null=True),
     check("(other_id IS NOT NULL) = (action IN ('join', 'dismiss'))"),
     check("(name IS NOT NULL) = (action IN ('alias', 'unalias', 'rename'))"),

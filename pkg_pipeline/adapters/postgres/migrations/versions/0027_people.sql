@@ -16,6 +16,7 @@ CREATE TABLE entity_verdicts (
     other_id uuid REFERENCES entities (id) ON DELETE CASCADE,
     name text,
     decided_at timestamptz NOT NULL,
+    kept_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     undone_at timestamptz,
     CHECK ((other_id IS NOT NULL) = (action IN ('join', 'dismiss'))),
     CHECK ((name IS NOT NULL) = (action IN ('alias', 'unalias', 'rename')))
