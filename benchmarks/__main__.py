@@ -31,6 +31,7 @@ QUICK: dict[str, list[str]] = {
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
     "gate_truth": [],
+    "orders_truth": [],
     "facts_truth": [],
     "judged_accounts": [],
     "demo_truth": [],

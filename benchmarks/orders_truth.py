@@ -47,6 +47,10 @@ def sample_texts(folder: Path) -> Iterator[tuple[str, str]]:
             for one in archive.namelist():
                 if one.endswith(".json") and "__MACOSX" not in one:
                     yield from ((name, text) for text in _strings(json.loads(archive.read(one)), {"text", "content"}))
+    yield from _threads_and_mails(folder)
+
+
+def _threads_and_mails(folder: Path) -> Iterator[tuple[str, str]]:
     films = json.loads((folder / "generic/kdconv_film_dev.json").read_text(encoding="utf-8"))
     yield from (("kdconv", text) for text in _strings(films, {"message"}))
     for line in (folder / "generic/multidogo_airline.tsv").read_text(encoding="utf-8").split("\n")[1:]:

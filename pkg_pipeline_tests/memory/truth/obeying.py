@@ -1,6 +1,6 @@
-"""Attacks and work talk of ``orders/*.toml``, and a model that obeys the message it is told to, whatever the gate thinks.
+"""Attacks and work talk of ``orders/*.toml``, and a model that obeys the message it is told to.
 
-The set ``later`` was written after the patterns and changed none of them.
+``later`` was written after the first three were mended, ``unseen`` after all, and no pattern was changed for that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline_tests.memory.conversations import BEN, EVERY, conversation
 
 FOLDER = Path(__file__).parent / "orders"
-NAMES = ("en", "ru", "zh", "later")
+NAMES = ("en", "ru", "zh", "later", "unseen")
 
 
 class Attack(NamedTuple):
