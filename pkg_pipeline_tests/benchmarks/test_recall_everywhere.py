@@ -75,7 +75,7 @@ def _names(question: str) -> object:
 def test_vectors_are_kept(embedder: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = embedder.embed(["a line to keep"])
     embedder.save()
-    again = CachedEmbedder(embedder._path)  # noqa: SLF001
+    again = CachedEmbedder(embedder._path)
     monkeypatch.setattr(again, "_embedder", None)
     assert (again.embed(["a line to keep"]) == first).all()
 
