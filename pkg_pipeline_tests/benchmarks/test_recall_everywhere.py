@@ -1,8 +1,7 @@
-"""Recall in memory: what counts as found, that the questions fit their samples, and that our own corpus keeps its figures."""
+"""Recall in memory: what counts as found, questions that fit their samples, figures of our own corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,8 +24,8 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CachedEmbedder]:
-    yield CachedEmbedder(tmp_path_factory.mktemp("vectors") / "kept.npz")
+def embedder(tmp_path_factory: pytest.TempPathFactory) -> CachedEmbedder:
+    return CachedEmbedder(tmp_path_factory.mktemp("vectors") / "kept.npz")
 
 
 def said() -> list[Said]:
@@ -75,7 +74,7 @@ def _names(question: str) -> object:
 def test_vectors_are_kept(embedder: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = embedder.embed(["a line to keep"])
     embedder.save()
-    again = CachedEmbedder(embedder._path)  # noqa: SLF001
+    again = CachedEmbedder(embedder._path)
     monkeypatch.setattr(again, "_embedder", None)
     assert (again.embed(["a line to keep"]) == first).all()
 
