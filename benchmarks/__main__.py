@@ -39,6 +39,7 @@ QUICK: dict[str, list[str]] = {
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],
+    "recall_everywhere": [],
     "echo": [],
     "sessions_append": ["--requests", "20", "--rounds", "1"],
     "sessions_window": ["--sizes", "100", "1000", "10000", "--requests", "100"],

@@ -6,8 +6,8 @@
 ``hit``: the share of a question's evidence that is named by the answer and of whose words 80 % stand in its block of at
 most N tokens, in runs of three words (Chinese: of three characters), averaged over the questions, in percent. The plain
 ways: BM25 and the same multilingual vectors fused by rank over passages of a hundred words, each alone, and each
-behind the one before it; ``plain`` is the better of the two at each budget. ``recall`` is the product's own stage over a store in
-memory that searches exactly; the database is asked by ``recall_quality`` and ``recall_languages``.
+behind the one before it; ``plain`` is the better of the two at each budget. ``recall`` is the product's stage over a
+store in memory that searches exactly; the database is asked by ``recall_quality`` and ``recall_languages``.
 """
 
 from __future__ import annotations

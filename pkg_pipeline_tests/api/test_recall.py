@@ -93,7 +93,8 @@ def test_a_question_is_answered_in_the_promised_shape(client: TestClient) -> Non
     assert (body["query"], body["mode"], body["embedding_model"]) == ("Who bought the old boat?", "hybrid", MODEL)
     assert body["as_of"] == "2026-03-15T12:00:00Z"
     assert body["warnings"] == []
-    assert len(body["results"]) == 5
+    assert len(body["results"]) > 5
+    assert body["tokens"] <= 1_000
     assert body["results"][0]["message_ids"] == [key(1)]
     assert body["results"][0]["text"] == f"Anna Petrova: {TALKS[0][3]}"
 
