@@ -1,4 +1,4 @@
-"""Recall in memory: what counts as found, questions that fit their samples, figures of our own corpus."""
+"""Recall in memory: what counts as found; questions fit their samples; our own corpus keeps its figures."""
 
 from __future__ import annotations
 
