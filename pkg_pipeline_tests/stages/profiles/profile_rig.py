@@ -176,7 +176,7 @@ class ProfileRig(SummaryRig):
     def said_then(self, week: date = WEEK) -> list[tuple[Any, ...]]:
         """All rows of a week, without when they were made and what they cost."""
         return self.rows(
-            "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd,is_carried_over}'::text[]"
+            "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd,is_carried_over,known_from,remade_at}'::text[]"
             " FROM entity_relationship_profiles p WHERE week = %s ORDER BY entity_id",
             week,
         )

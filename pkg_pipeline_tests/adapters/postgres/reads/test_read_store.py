@@ -110,6 +110,7 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
         "entities_named": {"name": "Person 7", "limit": 21},
         "entities_page": {"query": "", "after_name": "Person 3", "after_id": entity, "limit": 51},
         "entity_names": {"limit": 20_000},
+        "person": {"entity": entity},
         "entity_of_key": {"source": "telegram", "external_id": "c7"},
         "chats_of_key": {"source": "telegram", "external_id": "c7"},
         **{name: {"id": entity} for name in ("chat_of_id", "listed_chat")},
