@@ -177,7 +177,7 @@ class Sentences:
         """The messages before one."""
         return self._talk[: self._place.get(message.number, 0)]
 
-    def following(self, spoken: Spoken) -> tuple[SourceMessage, ...]:
+    def following(self, spoken: Spoken | Unit) -> tuple[SourceMessage, ...]:
         """The next messages of anybody after a sentence."""
         place = self._place.get(spoken.message.number)
         return () if place is None else self._talk[place + 1 : place + 1 + ANSWERS]
