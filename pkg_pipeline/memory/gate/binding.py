@@ -215,7 +215,7 @@ def unsure(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) 
 
 
 def overtaken(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
-    """The first figure of a text after which its messages name another of its kind that it leaves out, or None."""
+    """The first figure of a text after which its messages name another of its kind, which it leaves out; or None."""
     said = _said(messages, bases)
     mine = figures(text, bases[-1])
     told = frozenset(value for figure in mine for value in figure.values)
