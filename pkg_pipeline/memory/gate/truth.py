@@ -174,6 +174,8 @@ class Testimony:
         if word is not None:
             return Fault("names what its messages do not", word)
         clause = unshown_clause(text, self.spoken, people, quote)
+        if clause is not None and any(clause in lent for lent in self.texts[len(self.messages) :]):
+            clause = None  # named in earlier words
         if clause is None and quote:
             plain = self.without_names(text)
             clause = overtaken(plain, self.messages, self.bases) or uncited(text, self.spoken, people, quote)
