@@ -68,6 +68,10 @@ def profile_llm(
     return ScriptedLlm(answer, **options)
 
 
+CLOCKS = "{generated_at,generation_seconds,known_from,remade_at"
+"""Columns that tell when a profile was made and how long it took."""
+
+
 class ProfileRig(SummaryRig):
     """``talk`` imports and summarises; ``build`` makes profiles. Everything happens at ``now``."""
 
@@ -176,7 +180,7 @@ class ProfileRig(SummaryRig):
     def said_then(self, week: date = WEEK) -> list[tuple[Any, ...]]:
         """All rows of a week, without when they were made and what they cost."""
         return self.rows(
-            "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd,is_carried_over,known_from,remade_at}'::text[]"
+            f"SELECT to_jsonb(p) - '{CLOCKS},cost_usd,is_carried_over}}'::text[]"
             " FROM entity_relationship_profiles p WHERE week = %s ORDER BY entity_id",
             week,
         )
@@ -188,7 +192,7 @@ class ProfileRig(SummaryRig):
         """What profiles leave behind, without clocks, costs and serial ids."""
         return [
             *self.rows(
-                "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd}'::text[]"
+                f"SELECT to_jsonb(p) - '{CLOCKS},cost_usd}}'::text[]"
                 " FROM entity_relationship_profiles p ORDER BY entity_id, week"
             ),
             *self.rows("SELECT entity_id, week, state, attempts FROM profile_attempts ORDER BY 1, 2"),
