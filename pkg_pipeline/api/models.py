@@ -116,10 +116,9 @@ class BriefPart(BaseModel):
     sentences: list[BriefSentence]
 
 
-class Brief(BaseModel):
-    """The block in brief. `warning` says why no model worded it where one is set."""
+class BriefParts(BaseModel):
+    """The block in brief, part by part. `warning` says why no model worded it where one is set."""
 
-    text: str
     parts: list[BriefPart] = Field(description="Always all four, in this order")
     model: str | None = Field(description="Null where it was chosen from the block's own lines")
     warning: str | None
@@ -139,7 +138,8 @@ class Context(Answer):
     hypothetical_tokens: int = Field(description="What all messages until then would have cost")
     tiers: list[ContextTier] = Field(description="Always all five, in this order")
     left_out: list[LeftOut]
-    brief: Brief | None = Field(description="Null unless asked for")
+    brief: str | None = Field(description="The block in brief; null unless asked for")
+    brief_parts: BriefParts | None = Field(description="The same, each sentence with what it rests on")
 
 
 class TimelineSummary(Answer):

@@ -48,6 +48,7 @@ def test_a_context_has_the_promised_shape_and_size(client: TestClient, build: Me
         "tiers",
         "left_out",
         "brief",
+        "brief_parts",
     ]
 
 
@@ -166,10 +167,11 @@ def test_openapi_documents_every_route_with_words_and_problems(client: TestClien
 def test_a_context_in_brief_names_what_each_line_rests_on(client: TestClient) -> None:
     path = "/v1/entities/Anna Petrova/context"
     assert client.get(path).json()["brief"] is None
-    brief = client.get(path, params={"brief": True}).json()["brief"]
+    body = client.get(path, params={"brief": True}).json()
+    brief = body["brief_parts"]
     assert [part["part"] for part in brief["parts"]] == ["state", "current", "open", "facts"]
     told = [one for part in brief["parts"] for one in part["sentences"]]
     assert told
-    assert all(one["items"] and one["text"] in brief["text"] for one in told)
+    assert all(one["items"] and one["text"] in body["brief"] for one in told)
     assert (brief["model"], brief["warning"]) == (None, None)
     assert client.get(path, params={"brief": "perhaps"}).status_code == 422

@@ -15,7 +15,7 @@ from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, writt
 TIERS = ["permanent", "hot", "warm", "cold"]
 CONTEXT = {
     "receipt_id", "entity", "as_of", "text", "tokens", "max_tokens", "hypothetical_tokens", "tiers", "left_out",
-    "brief",
+    "brief", "brief_parts",
 }  # fmt: skip
 SUMMARY = {
     "id", "interaction_id", "chat", "started_at", "ended_at", "status", "revision", "summary", "key_points", "tone",

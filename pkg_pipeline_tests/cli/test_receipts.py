@@ -61,7 +61,7 @@ def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Progra
     assert "## To remember\n- position: Engineer\n" in printed
     assert "chosen from its lines" in printed
     served = given.ok("context", "Olga", "--brief", "--json").json
-    assert [part["part"] for part in served["brief"]["parts"]] == ["state", "current", "open", "facts"]
-    assert (served["brief"]["model"], served["brief"]["warning"]) == (None, None)
+    assert [part["part"] for part in served["brief_parts"]["parts"]] == ["state", "current", "open", "facts"]
+    assert (served["brief_parts"]["model"], served["brief_parts"]["warning"]) == (None, None)
     again = given.ok("receipts", "rebuild", served["receipt_id"], "--json").json
     assert again == {"receipt_id": served["receipt_id"], "matches": True, "differs": None, "text": served["text"]}

@@ -26,8 +26,8 @@ class Brief:
         return brief_text(self.parts, self.language)
 
     def to_json(self) -> dict[str, Any]:
+        """Its parts with what each sentence rests on, without the text as a whole."""
         return {
-            "text": self.text,
             "parts": [
                 {
                     "part": part,

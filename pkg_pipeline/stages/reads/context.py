@@ -112,7 +112,8 @@ class EntityContext:
                 for tier in self.block.tiers
             ],
             "left_out": [_left_out_json(entry) for entry in self.block.left_out],
-            "brief": None if self.brief is None else self.brief.to_json(),
+            "brief": None if self.brief is None else self.brief.text,
+            "brief_parts": None if self.brief is None else self.brief.to_json(),
         }
 
 

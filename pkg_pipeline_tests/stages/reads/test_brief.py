@@ -67,7 +67,7 @@ def test_it_is_asked_once_for_a_block_in_the_blocks_language(memory_of: Open, fa
     shown = {(item.kind, item.id) for tier in first.block.tiers for item in tier.items} | {
         ("card", str(first.entity_id))
     }
-    sentences = [told for part in first.to_json()["brief"]["parts"] for told in part["sentences"]]
+    sentences = [told for part in first.to_json()["brief_parts"]["parts"] for told in part["sentences"]]
     assert sentences
     assert all(told["items"] and {(one["kind"], one["id"]) for one in told["items"]} <= shown for told in sentences)
     assert (first.brief.warning, first.brief.prompt_version) == (None, "context_brief/1")
