@@ -49,7 +49,7 @@ OTHER_VALUES: dict[str, Any] = {
     "fold_step_messages": 9, "fold_step_tokens": 999, "live_folds_per_day": 9, "context_window": 9999,
     "output_tokens": 999, "margin_percent": 9, "full_recent_count": 9, "enable_summary": False,
     "summary_threshold": 9, "max_summary_tokens": 999, "condensed_tool_max": 99, "max_messages_per_thread": 99,
-    "live_briefs_per_day": 9, "langgraph_url": "postgresql://h/d",
+    "backfill_batch_from_calls": 7, "live_briefs_per_day": 9, "langgraph_url": "postgresql://h/d",
     "prune_threads": True, "openai_api_key": "sk-o", "openai_base_url": "http://127.0.0.1:8080/v1",
 }  # fmt: skip
 """For every field a value that is not its default."""

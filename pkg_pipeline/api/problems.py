@@ -137,7 +137,7 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Methods over all routes of the path; the framework gives only the first. A path described by itself has its own."""
+    """Methods over all routes of the path; the framework gives only the first. A path of its own has its own."""
     described, asked = request.app.openapi()["paths"], request.scope["path"]
     paths = [asked] if asked in described else [path for path in described if compile_path(path)[0].match(asked)]
     found = {method.upper() for path in paths for method in described[path]}
