@@ -21,8 +21,10 @@ from pkg_pipeline_tests import forks
 
 WORKERS = 2
 BEGIN_SECONDS = 0.1
-TAKEN_IN = ("import", "append to a session")
-"""By one worker: no scheduler does it, and folds are named after serial numbers, of which a second one wastes some."""
+TAKEN_IN = (
+    "import", "append to a session", "merge of people", "split of people", "a rebuild", "forgetting a person"
+)  # fmt: skip
+"""By one worker: no scheduler does it; and folds are named after serial numbers, of which a second one wastes some."""
 ANSWER_SECONDS = 0.02
 """Long enough that both are in the midst of a question at once."""
 

@@ -57,7 +57,9 @@ def true_text(
         elif unshown is not None:
             first = first or fault
             log.note(f"{part}.sentences[{index}]", *(unshown if said is None else unshown.told_as_said()))
-        if said is not None and said not in kept:
+        if said in kept:
+            log.note(f"{part}.sentences[{index}]", "says again what it said before", "")
+        elif said is not None:
             kept.append(said)
             words += word_count(said)
     told = joined(kept)

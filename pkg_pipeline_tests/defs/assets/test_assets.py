@@ -77,6 +77,7 @@ def test_each_day_of_a_range_is_marked_once_with_its_own_flat_numbers(
         "failed": 0,
         "quarantined": 0,
         "deferred": 0,
+        "batched": 0,
         "calls": 2,
         "tokens": 120,
         "cost_usd": 0.25,
