@@ -41,25 +41,14 @@ def true_text(
     first: Fault | None = None
     words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
-        is_long = fault is None and words + word_count(sentence) > most_words
-        if is_long:
-            fault = Fault(f"has more than {most_words} words", "")
-        unshown = fault or whole.unshown(sentence)
-        may_be_said = unshown is not None and not (is_long or whole.is_digest)
-        said = as_said(sentence, "", whole, checker) if may_be_said else None
-        if said is None and fault is None and may_be_said:
-            said = as_said(sentence, "", whole, checker, least=0)
-        if said is not None and words + word_count(said) > most_words:
-            said = None
-        if said is None and fault is None:
-            said = " ".join(sentence.split())
-        elif unshown is not None:
-            first = first or fault
-            log.note(f"{part}.sentences[{index}]", *(unshown if said is None else unshown.told_as_said()))
+        said, fault = _told(sentence, checker, whole, most_words - words)
         if said in kept:
-            log.note(f"{part}.sentences[{index}]", "says again what it said before", "")
-        elif said is not None:
+            said, fault = None, Fault("says again what it said before", "")
+        if fault is not None:
+            log.note(f"{part}.sentences[{index}]", *fault)
+        if said is None:
+            first = first or fault
+        else:
             kept.append(said)
             words += word_count(said)
     told = joined(kept)
@@ -70,6 +59,22 @@ def true_text(
         is_grounded = talked_of is None or len(content & talked_of) >= GROUNDED_SHARE * len(content)
         reason = None if is_grounded else "has almost no word in common with the conversation"
     return told if reason is None else Fault(reason, "")
+
+
+def _told(sentence: str, checker: Checker, whole: Testimony, room: int) -> tuple[str | None, Fault | None]:
+    """A sentence as it may be published in at most ``room`` words, in its own words or the talk's, and its fault."""
+    fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
+    if fault is None and word_count(sentence) > room:
+        return None, Fault("has too many words", "")
+    unshown = fault or whole.unshown(sentence)
+    said = None
+    if unshown is not None and not whole.is_digest:
+        said = as_said(sentence, "", whole, checker)
+        if said is None and fault is None:
+            said = as_said(sentence, "", whole, checker, least=0)
+    if unshown is not None and said is not None and word_count(said) <= room:
+        return said, unshown.told_as_said()
+    return (" ".join(sentence.split()), None) if fault is None else (None, fault)
 
 
 def joined(parts: Sequence[str]) -> str:
