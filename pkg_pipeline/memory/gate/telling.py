@@ -41,7 +41,7 @@ def true_text(
     first: Fault | None = None
     words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        said, fault = _told(sentence, checker, whole, most_words - words)
+        said, fault = _told(sentence, checker, whole, words, most_words)
         if said in kept:
             said, fault = None, Fault("says again what it said before", "")
         if fault is not None:
@@ -61,18 +61,18 @@ def true_text(
     return told if reason is None else Fault(reason, "")
 
 
-def _told(sentence: str, checker: Checker, whole: Testimony, room: int) -> tuple[str | None, Fault | None]:
-    """A sentence as it may be published in at most ``room`` words, in its own words or the talk's, and its fault."""
+def _told(sentence: str, checker: Checker, whole: Testimony, words: int, most: int) -> tuple[str | None, Fault | None]:
+    """A sentence as it may be published behind so many words, in its own words or the talk's, and its fault."""
     fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
-    if fault is None and word_count(sentence) > room:
-        return None, Fault("has too many words", "")
+    if fault is None and words + word_count(sentence) > most:
+        return None, Fault(f"has more than {most} words", "")
     unshown = fault or whole.unshown(sentence)
     said = None
     if unshown is not None and not whole.is_digest:
         said = as_said(sentence, "", whole, checker)
         if said is None and fault is None:
             said = as_said(sentence, "", whole, checker, least=0)
-    if unshown is not None and said is not None and word_count(said) <= room:
+    if unshown is not None and said is not None and words + word_count(said) <= most:
         return said, unshown.told_as_said()
     return (" ".join(sentence.split()), None) if fault is None else (None, fault)
 

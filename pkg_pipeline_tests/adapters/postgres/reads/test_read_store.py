@@ -106,11 +106,10 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
     entity = UUID("bf6a4a9d-0000-4000-8000-000000000000")
     page = {"after_at": NOW, "after_id": entity, "from_at": NOW - timedelta(days=900), "scan": 200, "limit": 51}
     history: dict[str, dict[str, Any]] = {
-        "entity": {"entity": entity},
+        **{name: {"entity": entity} for name in ("entity", "person")},
         "entities_named": {"name": "Person 7", "limit": 21},
         "entities_page": {"query": "", "after_name": "Person 3", "after_id": entity, "limit": 51},
         "entity_names": {"limit": 20_000},
-        "person": {"entity": entity},
         "entity_of_key": {"source": "telegram", "external_id": "c7"},
         "chats_of_key": {"source": "telegram", "external_id": "c7"},
         **{name: {"id": entity} for name in ("chat_of_id", "listed_chat")},
