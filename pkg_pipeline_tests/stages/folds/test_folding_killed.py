@@ -119,9 +119,11 @@ def test_fifty_writers_and_eight_folders_some_of_whom_are_killed(database_url: s
         with ThreadPoolExecutor(WRITERS + FOLDERS) as hands:
             folders = [hands.submit(_fold, rigs[number % len(rigs)], are_written) for number in range(FOLDERS)]
             writers = [hands.submit(_write, rigs[number % len(rigs)], number) for number in range(WRITERS)]
-            for one in writers:
-                one.result()
-            are_written.set()
+            try:
+                for one in writers:
+                    one.result()
+            finally:  # or a writer's failure would hang instead of being shown
+                are_written.set()
             folds = sum(one.result() for one in folders)
     finally:
         for process in dying:

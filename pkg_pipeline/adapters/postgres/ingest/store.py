@@ -129,6 +129,8 @@ class PostgresIngestStore:
     def _write(self, batch: IngestBatch, exported_at: datetime) -> IngestCounts:
         with transaction(self._connections) as connection:
             selves = lock_selves(connection, batch.entities)
+            if selves:
+                connection.execute(query("people", "lock_items"))  # before entities, as whoever folds items does
             insert_entities(connection, batch.entities)
             if selves:
                 connection.execute(query("ingest", "lock_entities"), {"ids": selves})
@@ -177,7 +179,6 @@ def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[U
     selves = [row.id for row in entities if row.is_self]
     if selves:
         connection.execute(query("ingest", "lock_selves"))
-        connection.execute(query("people", "lock_items"))  # before entities, as whoever folds items does
         selves = SQL.values(connection, "new_selves", ids=selves)
     else:
         connection.execute(query("ingest", "share_selves"))

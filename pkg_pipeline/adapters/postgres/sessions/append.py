@@ -134,8 +134,6 @@ def _appended(state: SessionState, done: Any) -> Appended:
 def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCounters) -> None:
     """Insert the chat, its session and senders, in the lock order of imports."""
     entities, start = newcomers.entities, newcomers.start
-    # one at a time: people are locked by several statements here, and so in no one order
-    connection.execute("SELECT pg_advisory_xact_lock(hashtext('pkg newcomers'))")
     selves = lock_selves(connection, entities)
     insert_entities(connection, entities)
     if selves:
