@@ -63,7 +63,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_all_undone_in_any_order_is_as_if_nothing_had_been_decided(
     new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, steps: list[str]
