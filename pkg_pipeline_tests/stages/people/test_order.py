@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.adapters.postgres.statements import Statements
@@ -65,6 +65,7 @@ STEPS = st.lists(
 
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
+@example(steps=["merge", "merge other", "run"])
 def test_all_undone_in_any_order_is_as_if_nothing_had_been_decided(
     new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:

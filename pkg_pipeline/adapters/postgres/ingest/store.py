@@ -18,7 +18,7 @@ from pkg_pipeline.adapters.postgres.ingest.deletions import compare
 from pkg_pipeline.adapters.postgres.ingest.echoes import mark, served_in
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in
 from pkg_pipeline.adapters.postgres.ingest.names import name_entities
-from pkg_pipeline.adapters.postgres.people.settling import settle
+from pkg_pipeline.adapters.postgres.people.settling import hold_items, settle
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, Standing
@@ -129,8 +129,6 @@ class PostgresIngestStore:
     def _write(self, batch: IngestBatch, exported_at: datetime) -> IngestCounts:
         with transaction(self._connections) as connection:
             selves = lock_selves(connection, batch.entities)
-            if selves:
-                connection.execute(query("people", "lock_items"))  # before entities, as whoever folds items does
             insert_entities(connection, batch.entities)
             if selves:
                 connection.execute(query("ingest", "lock_entities"), {"ids": selves})
@@ -180,6 +178,8 @@ def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[U
     if selves:
         connection.execute(query("ingest", "lock_selves"))
         selves = SQL.values(connection, "new_selves", ids=selves)
+        if selves:
+            hold_items(connection)
     else:
         connection.execute(query("ingest", "share_selves"))
     return selves

@@ -172,15 +172,16 @@ SELECT 'entity_relationship_profiles', key, 'who is who' FROM (
 ) newest WHERE key IS NOT NULL
 
 -- name: outdate_summaries
--- Those that call somebody as nobody does any more, and their days are due.
+-- Those that call somebody by a part of a name that is none any more, since many use first names only; their days are due.
 WITH called AS (
-    SELECT DISTINCT m.chat_id, g.name FROM unnest(%(accounts)s::uuid[], %(names)s::text[]) AS g (account, name)
+    SELECT DISTINCT m.chat_id, p.part FROM unnest(%(accounts)s::uuid[], %(names)s::text[]) AS g (account, name)
     JOIN chat_members m ON m.entity_id = g.account
+    CROSS JOIN LATERAL regexp_split_to_table(g.name, '\s+') AS p (part) WHERE p.part <> ''
 ), dirty AS (
     UPDATE live_summaries s SET status = 'dirty', updated_at = clock_timestamp()
     FROM interactions i JOIN called c ON c.chat_id = i.chat_id
     WHERE s.interaction_id = i.id AND s.status = 'completed'
-      AND strpos(concat_ws(' ', s.summary, s.key_points::text), c.name) > 0
+      AND strpos(concat_ws(' ', s.summary, s.key_points::text), c.part) > 0
     RETURNING i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)

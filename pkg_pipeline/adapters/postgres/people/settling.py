@@ -22,14 +22,23 @@ SQL = Statements("people")
 NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
+def hold_items(connection: Connection) -> bool:
+    """The lock of items, which is taken before entities; not where nothing was ever decided and nothing follows: an
+    append that corrects a message takes it behind its chat. Returns whether something was decided.
+    """
+    if SQL.value(connection, "is_quiet"):
+        return False
+    SQL.run(connection, "lock_items")
+    return True
+
+
 def settle(connection: Connection) -> frozenset[UUID]:
     """In the caller's transaction, which holds the lock of the selves. Returns the chats whose people are others now.
 
     The same again changes nothing.
     """
-    if SQL.value(connection, "is_quiet"):
+    if not hold_items(connection):
         return frozenset()
-    SQL.run(connection, "lock_items")
     people = _people(connection)
     accounts = {account: one for one in people for account in one.accounts}
     SQL.run(connection, "lock", accounts=list(accounts))

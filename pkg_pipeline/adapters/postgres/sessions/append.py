@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.echoes import mark, marks, served_in
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_near
 from pkg_pipeline.adapters.postgres.ingest.names import name_entities
-from pkg_pipeline.adapters.postgres.ingest.store import insert_entities, lock_selves, write_messages
+from pkg_pipeline.adapters.postgres.ingest.store import adopt, insert_entities, lock_selves, write_messages
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
@@ -145,8 +145,7 @@ def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCount
         members = {"chat_id": [start.chat.id] * len(entities), "entity_id": [row.id for row in entities]}
         connection.execute(query("ingest", "insert_members"), members)
     if selves:
-        # who is who is settled by imports: here it would lock people against the order of other appends
-        connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+        adopt(connection, selves)
 
 
 def _times(connection: Connection, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
