@@ -7,12 +7,12 @@ Nothing is stored: readings pass the gate and are folded in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from uuid import UUID
 
-from pkg_pipeline.memory.items.batches import reading_input
+from pkg_pipeline.memory.items.batches import opened, reading_input
 from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.items.matching import settle
 from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, ReadItem, ShownItem
@@ -111,20 +111,7 @@ def _read(talk: SummaryInput, shown: tuple[ShownItem, ...], reader: Reader) -> R
 
 
 def _silent(world: World, one: ReadItem) -> ShownItem:
-    return ShownItem(
-        ref="",
-        id=one.id,
-        kind=one.kind,
-        status="open",
-        text=one.text,
-        owner=one.owner,
-        owner_name=one.owner_name,
-        due_date=one.due_date,
-        said_at=one.at,
-        quote=one.quote,
-        owner_entity_id=one.owner_entity_id,
-        said="\n".join(world.text_of[key] for key in one.message_ids),
-    )
+    return replace(opened(one), said="\n".join(world.text_of[key] for key in one.message_ids))
 
 
 def _known(world: World, item: Item, people: frozenset[UUID]) -> Known:

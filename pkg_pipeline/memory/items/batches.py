@@ -132,13 +132,14 @@ def carried_on(
     for item in reading.items:
         letter = "a" if item.kind == "action_item" else "d"
         place = 1 + sum(one.kind == item.kind for one in known)
-        known.append(_opened(item, f"{letter}{place}", people))
+        known.append(opened(item, f"{letter}{place}", people))
     return tuple(
         replace(one, status="superseded") if one.id in replaced else _changed(one, last.get(one.id)) for one in known
     )
 
 
-def _opened(item: ReadItem, ref: str, people: tuple[UUID, ...]) -> ShownItem:
+def opened(item: ReadItem, ref: str = "", people: tuple[UUID, ...] = ()) -> ShownItem:
+    """An item as a later talk is shown it that knows no more of it than what opened it."""
     return ShownItem(
         ref=ref,
         id=item.id,
