@@ -156,6 +156,8 @@ class PostgresIngestStore:
         """Titles of chats, and the latest name of each entity with the time of the message that carried it."""
         with transaction(self._connections) as connection:
             if entities:
+                # a decision about who is who changes whose rows have to be locked
+                connection.execute(query("ingest", "share_selves"))
                 name_entities(connection, entities)
             if chats:
                 connection.execute(query("ingest", "lock_chats"), {"ids": list(chats), "selves": []})

@@ -14,8 +14,11 @@ SELECT pg_advisory_xact_lock(hashtext('items'))
 SELECT NOT EXISTS (SELECT FROM entity_verdicts)
 
 -- name: lock
--- Whoever may change, in the order in which imports lock them.
-SELECT id FROM entities WHERE id = ANY(%(accounts)s) OR merged_into IS NOT NULL OR chosen_name IS NOT NULL
+-- Whoever may change, and whom these stand under now, in the order in which imports lock them: whoever is locked only
+-- later is locked out of order.
+SELECT id FROM entities
+WHERE id = ANY(%(accounts)s) OR merged_into IS NOT NULL OR chosen_name IS NOT NULL
+   OR id IN (SELECT merged_into FROM entities) OR id IN (SELECT entity_id FROM entity_aliases)
 ORDER BY id FOR NO KEY UPDATE
 
 -- name: point
