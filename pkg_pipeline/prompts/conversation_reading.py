@@ -21,7 +21,7 @@ from pkg_pipeline.prompts import conversation, fencing, lines
 from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
-VERSION = "conversation_reading/2"
+VERSION = "conversation_reading/3"
 """Part of the code version: a change makes readings stale (B5)."""
 
 SCHEMA_VERSION = 1

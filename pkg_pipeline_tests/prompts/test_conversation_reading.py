@@ -28,6 +28,7 @@ GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
     "conversation_reading/1": "8a8f33c66fc27515edea8fa09319463053b4c014d598b8a814d85124556aa6c8",
     "conversation_reading/2": "4923110a5c997f632f33fb3e56d777afaf994a7ba3ab95466034ee9b29f0b287",
+    "conversation_reading/3": "e6b17c6b117dd6d8db41370feee4d9b29de177a90406ce4421f787c4afbfcfde",
 }
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 

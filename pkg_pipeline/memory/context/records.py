@@ -87,9 +87,9 @@ class KnownItem:
     """A decision in force or an action item that is not settled, as it stood then (B16, B17).
 
     ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
-    never settled ones. ``is_withheld``: rests on a deleted message; ``is_stale``: on one edited since (P29).
-    ``found_with``: how probably it was one at all when it was found. ``is_decided``: its status is a person's own.
-    ``is_doubted``: perhaps no longer open, by the profile.
+    never settled ones. ``due_date``: of a decision, the last day that it speaks of. ``is_withheld``: rests on a deleted
+    message; ``is_stale``: on one edited since (P29). ``found_with``: how probably it was one at all when it was found.
+    ``is_decided``: its status is a person's own. ``is_doubted``: perhaps no longer open, by the profile.
     """
 
     id: UUID

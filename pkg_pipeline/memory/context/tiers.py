@@ -29,7 +29,7 @@ def tier_lines(
     items = _served(rows.open_items, left_out)
     decisions = [one for one in _served(rows.decisions, left_out) if not any(_repeats(one, item) for item in items)]
     lines: dict[Tier, list[Line]] = {
-        "permanent": _permanent(rows, decisions, items, renderer),
+        "permanent": _permanent(rows, rules, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
         "warm": _warm(rows, rules, decisions, renderer, left_out, count_many),
         "cold": _cold(rows, rules, decisions, items, renderer, left_out),
@@ -51,13 +51,13 @@ def _served(items: Sequence[KnownItem], left_out: list[LeftOut]) -> list[KnownIt
 
 
 def _permanent(
-    rows: ContextRows, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
+    rows: ContextRows, rules: BlockRules, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
 ) -> list[Line]:
-    """Facts, then HIGH decisions of any age: those with something still open win, then the newest (P4)."""
+    """Facts, then HIGH decisions of any age that hold: those with something still open win, then the newest (P4)."""
     facts = [fact for fact in rows.facts if fact.fact_type != SAID_BY_A_PERSON]
     lines = [renderer.fact(fact, order=order) for order, fact in enumerate(facts)]
     unfinished = {item.interaction_id for item in items if item.status == "open"}
-    high = [item for item in decisions if item.importance == "high"]
+    high = [item for item in decisions if item.importance == "high" and _holds(item, rules)]
     high.sort(key=lambda item: (item.interaction_id not in unfinished, -item.first_at.timestamp(), str(item.id)))
     headings = renderer.under("permanent", renderer.words.permanent)
     for item in high:
@@ -143,8 +143,20 @@ def _cold(
     told = [item for item in lapsed if _was_sure(item)][:MOST_LAPSED]
     beyond = [item for item in perhaps if item.at < asked_after] + lapsed[len(told) :]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
-    older = [item for item in decisions if item.importance != "low" and item.first_at < rules.warm_from]
-    older.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], -item.first_at.timestamp(), str(item.id)))
+    older = [
+        item
+        for item in decisions
+        if (item.importance != "low" and item.first_at < rules.warm_from)
+        or (item.importance == "high" and not _holds(item, rules))
+    ]
+    older.sort(
+        key=lambda item: (
+            not _holds(item, rules),
+            IMPORTANCE_ORDER[item.importance],
+            -item.first_at.timestamp(),
+            str(item.id),
+        )
+    )
     headings = renderer.under("decisions", renderer.words.key_decisions)
     return [
         *(line for line in about if line is not None),
@@ -159,6 +171,12 @@ def _cold(
         *other,
         *(renderer.action(item, order=n) for n, item in enumerate(told)),
     ]
+
+
+def _holds(decision: KnownItem, rules: BlockRules) -> bool:
+    """Whether it may still be in force: the last day that it speaks of is not past, and it is sure or not long ago."""
+    is_over = decision.due_date is not None and decision.due_date < rules.today
+    return not is_over and (decision.is_sure or decision.first_at >= rules.warm_from)
 
 
 def _was_sure(item: KnownItem) -> bool:

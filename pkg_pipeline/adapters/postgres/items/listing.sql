@@ -11,7 +11,8 @@ WITH chosen AS (
     SELECT i.id, s.status,
            CASE s.status WHEN 'open' THEN CASE WHEN d.is_overdue THEN 0 ELSE 1 END
                          WHEN 'perhaps_done' THEN 2 WHEN 'lapsed' THEN 3 ELSE 4 END AS rank,
-           CASE s.status WHEN 'open' THEN coalesce(i.due_date, date 'infinity') ELSE date 'infinity' END AS due,
+           CASE WHEN s.status = 'open' AND i.kind = 'action_item' THEN coalesce(i.due_date, date 'infinity')
+                ELSE date 'infinity' END AS due,
            - extract(epoch FROM i.last_at) AS age
     FROM chosen c JOIN items i USING (id)
     CROSS JOIN LATERAL (
