@@ -123,10 +123,13 @@ class _Telling:
         return said
 
     def _least(self) -> str:
-        counted = self.source.aggregate
-        # unchanged: it may be the only words shared with the input
+        counted, said = self.source.aggregate, self.words["least"]
+        text = said.format(count=counted.total_interactions, first=self._day(counted.first_interaction_at))
+        if self.may_stand(text):
+            return text
+        # as it stands in the input: it may be the only words shared with that
         first = counted.first_interaction_at.astimezone(self.zone).date().isoformat()
-        return self.words["least"].format(count=counted.total_interactions, first=first)
+        return said.format(count=counted.total_interactions, first=first)
 
     def _phases(self) -> list[str]:
         """The most telling event of each quarter, or year; older ones together."""
