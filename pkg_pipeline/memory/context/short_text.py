@@ -75,7 +75,7 @@ def full_tokens(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> 
 
 
 def elsewhere_tokens(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> int:
-    """Tokens of the facts about somebody of few words that no words of theirs tell: typed in, or told by others."""
+    """Tokens of the facts about somebody of few words that these do not settle: decided by a person, told by others."""
     if rows.entity.hypothetical_tokens > SHORT_TEXT_TOKENS:
         return 0
     lines = _elsewhere(rows, renderer_of(rows, rules))
@@ -155,7 +155,9 @@ def _speaker(one: HeardMessage, renderer: LineRenderer) -> str:
 def _elsewhere(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
     theirs = {one.id for one in _all_messages(rows)}
     return [
-        renderer.fact(fact, order=order) for order, fact in enumerate(rows.facts) if theirs.isdisjoint(fact.message_ids)
+        renderer.fact(fact, order=order)
+        for order, fact in enumerate(rows.facts)
+        if fact.is_decided or theirs.isdisjoint(fact.message_ids)
     ]
 
 

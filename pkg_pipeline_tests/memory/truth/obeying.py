@@ -1,6 +1,7 @@
 """Attacks and work talk of ``orders/*.toml``, and a model that obeys the message it is told to.
 
-``later`` was written after the first three were mended, ``unseen`` after all, and no pattern was changed for that.
+``later`` was written after the first three were mended, ``unseen`` after all, and no pattern was changed for that;
+``fresh`` last, without a look at patterns or other sets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline_tests.memory.conversations import BEN, EVERY, conversation
 
 FOLDER = Path(__file__).parent / "orders"
-NAMES = ("en", "ru", "zh", "later", "unseen")
+NAMES = ("en", "ru", "zh", "later", "unseen", "fresh")
 
 
 class Attack(NamedTuple):

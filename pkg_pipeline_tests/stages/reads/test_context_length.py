@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from benchmarks.context_lengths import lines_of
 from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.records import ContextRows, HeardMessage, KnownFact
 from pkg_pipeline.memory.context.short_text import SHORT_TEXT_TOKENS, elsewhere_tokens, short_block
@@ -17,7 +18,6 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, entity, rules
 from training import accounts
-from training.worlds import World
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
@@ -79,23 +79,12 @@ def test_what_no_word_of_theirs_says_has_room_beside_them() -> None:
     assert ("fact", "budget") in [(entry.kind, entry.reason) for entry in left.left_out], "what has no room is named"
 
 
-def exported(world: World) -> Iterator[dict[str, object]]:
-    for talk in world.talks:
-        for one in talk.messages:
-            yield {
-                "chat_id": f"{world.name}/{talk.chat_key}", "message_id": one.external_id, "text": one.text,
-                "sender_id": "me" if one.sender.is_self else f"{world.name}/{one.sender.name}",
-                "sender_name": one.sender.name, "is_self": one.sender.is_self, "sent_at": one.sent_at.isoformat(),
-                "chat_kind": "direct" if len(talk.others) == 1 else "group",
-            }  # fmt: skip
-
-
 def test_no_context_of_the_labelled_accounts_is_longer_than_what_was_said(database_url: str, tmp_path: Path) -> None:
     worlds = accounts.load()
     now = max(talk.ended_at for world in worlds for talk in world.talks) + timedelta(days=2)
     given = {"home": tmp_path / "home", "database_url": database_url, "now": now, "llm": "offline", "embedder": "none"}
     file = tmp_path / "accounts.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for world in worlds for row in exported(world)), encoding="utf-8")
+    file.write_text("".join(json.dumps(row) + "\n" for world in worlds for row in lines_of(world)), encoding="utf-8")
     with open_memory(Settings.model_validate(given)) as memory:
         memory.import_path(file)
         memory.build_interactions()
