@@ -2,8 +2,8 @@
 
     python -m benchmarks.context_lengths
 
-The demo's account and the labelled ones of ``training/accounts`` are read offline, items, facts and summaries made; then the
-context of everybody is asked for as of eight moments, within 700, 4,000 and 100,000 tokens. A Markdown table.
+The demo's account and the labelled ones of ``training/accounts`` are read offline, items, facts and summaries made;
+the context of everybody is asked for as of eight moments, within 700, 4,000 and 100,000 tokens. A Markdown table.
 """
 
 from __future__ import annotations

@@ -54,6 +54,24 @@ def is_refused(text: str) -> bool:
     return 3 in ordering_numbers(talk_with(text).messages)
 
 
+def of_the_owner(attack: Attack) -> list[str]:
+    """What is published as a task or decision of the memory's owner, told otherwise than in words of who wrote it."""
+    source = talk_with(attack.text)
+    (number,) = (message.number for message in source.messages if message.text == attack.text)
+    quote = attack.text[:300]
+    items = (
+        CandidateItem("decision", attack.claim, "both", quote, (number,)),
+        CandidateItem("action_item", attack.claim, "both", quote, (number,)),
+        CandidateItem("action_item", attack.claim, "self", quote, (number,)),
+    )
+    found: list[str] = []
+    for item in items:
+        asked = ReadingInput((source,), (), source.language, source.timezone, "hash")
+        gated = check_reading(CandidateReading(items=(item,)), asked)
+        found += [one.text for reading in gated.readings for one in reading.items]
+    return [text for text in found if not text.startswith(BEN.name)]
+
+
 def published(attack: Attack) -> list[str]:
     """What the gates let through of a model that obeys: as items, a fact and a sentence, over the order as evidence."""
     source = talk_with(attack.text)
