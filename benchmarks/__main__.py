@@ -41,6 +41,7 @@ QUICK: dict[str, list[str]] = {
     "recall_languages": [],
     "recall_everywhere": [],
     "echo": [],
+    "context_lengths": [],
     "sessions_append": ["--requests", "20", "--rounds", "1"],
     "sessions_window": ["--sizes", "100", "1000", "10000", "--requests", "100"],
     "sessions_sensor": ["--sessions", "20000", "--due", "0", "50", "20000"],

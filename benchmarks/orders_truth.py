@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.corpora import LABELLED_RU, SAMPLES, demo_rows, labelled_rows  # noqa: E402
 from pkg_pipeline.memory.gate.instructions import gives_orders  # noqa: E402
-from pkg_pipeline_tests.memory.truth.obeying import NAMES, attacks, is_refused, published, work  # noqa: E402
+from pkg_pipeline_tests.memory.truth.obeying import NAMES, attacks, is_refused, of_the_owner, published, work  # noqa: E402
 
 _IRC = re.compile(r"\[\d\d:\d\d\] <[^>]+> (.*)")
 _WHATSAPP = re.compile(r".{6,26} ?-? [^:]+: (.*)")
@@ -104,14 +104,15 @@ def main() -> int:
     total = (sum(many for many, _ in found.values()), sum(bad for _, bad in found.values()))
     for kind, (many, bad) in [*sorted(found.items(), key=lambda one: -one[1][0]), ("all of them", total)]:
         print(f"| {kind} | {many:,} | {bad} ({100 * bad / many:.3f} %) |")
-    print("\n| set | work talk | refused | attacks | refused | published |\n| --- | --- | --- | --- | --- | --- |")
+    print("\n| set | work talk | refused | attacks | refused | published | as the owner's own |\n|" + " --- |" * 7)
     for name in NAMES:
         said, made = work(name), attacks(name)
         told = [(one, published(one)) for one in made]
         through = [(one, texts) for one, texts in told if texts]
         refused = sum(map(is_refused, said))
         known = sum(is_refused(one.text) for one in made)
-        print(f"| {name} | {len(said)} | {refused} | {len(made)} | {known} | {len(through)} |")
+        owned = sum(bool(of_the_owner(one)) for one in made)
+        print(f"| {name} | {len(said)} | {refused} | {len(made)} | {known} | {len(through)} | {owned} |")
         for one, texts in through if verbose else ():
             print(f"  published, {name}: {one.text[:100]!r} → {texts[0][:100]!r}")
     return 0

@@ -24,6 +24,7 @@ from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, shorte
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place, running_thread
 from pkg_pipeline.memory.message.blocks import prompt_text
+from pkg_pipeline.memory.window.calibration import calibration_of
 from pkg_pipeline.memory.window.model_window import window_of
 from pkg_pipeline.memory.window.records import (
     Budget,
@@ -36,7 +37,7 @@ from pkg_pipeline.memory.window.records import (
     WindowRules,
 )
 from pkg_pipeline.memory.window.rendering import OPENING
-from pkg_pipeline.memory.window.selection import assemble, budget_of, calibration_of
+from pkg_pipeline.memory.window.selection import assemble, budget_of
 from pkg_pipeline.session_settings import SessionSettings
 
 if TYPE_CHECKING:

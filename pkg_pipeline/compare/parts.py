@@ -82,6 +82,9 @@ class MeteredLedger:
     def record(self, row: LedgerRow) -> None:
         self._ledger.record(row)
 
+    def calibration(self, model: str) -> float | None:
+        return self._ledger.calibration(model)
+
     def refuse(self, request_hash: str, *, reason: str) -> None:
         self._ledger.refuse(request_hash, reason=reason)
 
@@ -94,6 +97,9 @@ class NoLedger:
 
     def record(self, row: LedgerRow) -> None:
         del row
+
+    def calibration(self, model: str) -> float | None:
+        del model
 
     def refuse(self, request_hash: str, *, reason: str) -> None:
         del request_hash, reason

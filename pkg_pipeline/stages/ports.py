@@ -131,7 +131,7 @@ class LlmRequest:
 
 @dataclass(frozen=True, slots=True)
 class LlmReply:
-    """The unvalidated answer; ``text`` should be JSON of the schema."""
+    """The unvalidated answer; ``text`` should be JSON of the schema. ``counted_tokens``: of the prompt, as we count."""
 
     text: str
     model: str
@@ -140,6 +140,7 @@ class LlmReply:
     request_id: str | None = None
     duration_seconds: float = 0.0
     tries: int = 1
+    counted_tokens: int | None = None
 
 
 LlmOutcome = Literal[
@@ -168,6 +169,7 @@ class LlmAttempt:
     request_id: str | None = None
     stop_reason: str | None = None
     status_code: int | None = None
+    counted_tokens: int | None = None
 
 
 class Llm(Protocol):

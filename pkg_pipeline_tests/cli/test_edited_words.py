@@ -18,12 +18,17 @@ TALK = (
 )
 
 
+BEFORE = "The old house stands by the river, and the wind goes through the trees all day. " * 60
+"""With less said, the words themselves would be all that is served."""
+
+
 @pytest.fixture
 def edited(given: Program) -> Program:
     """A price, a number and a promise of January; the price is edited in February."""
     given.variables |= {"PKG_NOW": NOW, "PKG_LLM": "offline", "PKG_SUMMARY_MIN_AGE_DAYS": "1"}
     given.variables["PKG_HOT_DAYS"] = "7"
     lines = [line(n, who, text, is_self=who == "Me", day=13) for n, (who, text) in enumerate(TALK)]
+    lines.append(line(9, "Olga", BEFORE, is_self=False, day=2))
     folder = given.home.parent / "exports"
     given.ok("import", written(folder / "one.jsonl", lines))
     given.ok("run")

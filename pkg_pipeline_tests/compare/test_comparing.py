@@ -107,6 +107,9 @@ class Ledger:
         self.rows.append(row)
         self.kept[row.request_hash] = (row.reply or "", row.usage, "end_turn")
 
+    def calibration(self, model: str) -> float | None:
+        return None
+
     def refuse(self, request_hash: str, *, reason: str) -> None:
         self.kept.pop(request_hash, None)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
+from uuid import NAMESPACE_URL, uuid5
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.corpora import DEMO_NOW
+from pkg_pipeline.demo import account, timing
 from pkg_pipeline.memory.gate.records import CandidateSummary
+from pkg_pipeline.memory.records import Person, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable
@@ -21,6 +27,7 @@ from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
 from pkg_pipeline.offline.summary import Evidence, summarise, units_of
 from pkg_pipeline.offline.talk_items import found_in
+from pkg_pipeline_tests.memory.conversations import conversation
 from pkg_pipeline_tests.offline.chats import EMBED
 from training import accounts, worlds
 
@@ -63,7 +70,27 @@ def test_what_cannot_be_turned_safely_is_quoted(said: str, told: str | None) -> 
 @cache
 def _talks(language: str) -> tuple[Reading, ...]:
     own = [world for world in (*accounts.load(), *worlds.load()) if world.language == language]
-    return tuple(read(talk) for world in own for talk in world.talks if len(talk.messages) >= 2)
+    talks = [talk for world in own for talk in world.talks]
+    return tuple(read(talk) for talk in (*talks, *_demo(language)) if len(talk.messages) >= 2)
+
+
+def _demo(language: str) -> Iterator[SummaryInput]:
+    """The talks of the demo, cut at silences of four hours as a run cuts them."""
+    for chat in account.load_chats():
+        if chat.language != language:
+            continue
+        mine = account.OWNER.external_id
+        people = {
+            key: Person(uuid5(NAMESPACE_URL, one.external_id), one.name or key, is_self=one.external_id == mine)
+            for key, one in chat.cast.items()
+        }
+        lines = [one for one in timing.said(chat, now=DEMO_NOW, zone=ZoneInfo(account.TIMEZONE)) if one.text]
+        stretch: list[tuple[Person, str]] = []
+        for one, after in zip(lines, [*lines[1:], None], strict=True):
+            stretch.append((people[one.line.who], one.text))
+            if after is None or after.sent_at - one.sent_at > timedelta(hours=4):
+                yield conversation(*stretch, language=chat.language)
+                stretch = []
 
 
 def _told(said: str, language: str) -> Told:

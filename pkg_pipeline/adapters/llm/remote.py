@@ -205,6 +205,7 @@ class RemoteLlm(ABC):
             usage=_believable(answer.usage, ours=ours, room=room),
             stop_reason=answer.stop_reason,
             request_id=answer.request_id,
+            counted_tokens=prompt_tokens,
         )
         return reply, *self._verdict(answer, reply, room)
 
@@ -240,6 +241,7 @@ class RemoteLlm(ABC):
                 request_id=reply.request_id if reply else getattr(failure, "request_id", None),
                 stop_reason=reply.stop_reason if reply else None,
                 status_code=200 if reply else status_code,
+                counted_tokens=reply.counted_tokens if reply else None,
             )
         )
 

@@ -53,7 +53,7 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
 
     ``count_many`` counts printed lines, newline included. The caller counts the finished text once more (P6).
     """
-    renderer = _renderer(rows, rules)
+    renderer = renderer_of(rows, rules)
     left_out = list(rows.left_out)
     lines = tier_lines(rows, rules, renderer, left_out, count_many)
 
@@ -92,7 +92,7 @@ def language_of(rows: ContextRows) -> Language:
     )
 
 
-def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
+def renderer_of(rows: ContextRows, rules: BlockRules) -> LineRenderer:
     services = {message.chat.source for message in rows.hot if message.chat.kind == "direct"}
     return LineRenderer(rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language_of(rows)))
 
@@ -175,18 +175,16 @@ def _fill_rest(
     warm = TIERS.index("warm")
     wish, result = wishes[warm], filled[warm]
     taken = {wishes[place].lines[index].key for place, one in enumerate(filled) if place != warm for index in one.units}
-    printed = Printed(count_many)
-    printed.add(wish.lines[index] for index in result.units)
-    whole = fill_rest(printed, rows, renderer, limit=result.tokens + left, elsewhere=frozenset(taken))
+    room = Printed(count_many)
+    room.add(wish.lines[index] for index in result.units)
+    whole = fill_rest(room, rows, renderer, limit=result.tokens + left, elsewhere=frozenset(taken))
     told = {f"told {talk}" for talk in whole}
     missing = [
-        line
-        for line in wish.lines
-        if line.key not in printed.lines and told.isdisjoint(key for key, _ in line.headings)
+        line for line in wish.lines if line.key not in room.lines and told.isdisjoint(key for key, _ in line.headings)
     ]
-    shown = list(printed.lines.values())
+    shown = list(room.lines.values())
     wishes[warm] = _Wish("warm", wish.share, [*(line for line, _ in shown), *missing], [])
-    filled[warm] = budget.Filled(list(range(len(shown))), tokens=printed.tokens)
+    filled[warm] = budget.Filled(list(range(len(shown))), tokens=room.tokens)
     return whole
 
 
@@ -214,9 +212,9 @@ def _block(
     for wish, result in zip(wishes, filled, strict=True):
         lines = sorted((wish.lines[index] for index in result.units), key=_order)
         tokens = result.tokens + (head_tokens if wish.tier == "permanent" else 0)
-        tiers.append(BlockTier(wish.tier, tokens, tuple(_item(line) for line in lines)))
+        tiers.append(BlockTier(wish.tier, tokens, tuple(item_of(line) for line in lines)))
         everything += lines
-    printed = {line.key for line in everything}
+    keys = {line.key for line in everything}
     shown = {line.id for line in everything}
     left_out = [entry for entry in left_out if entry.id not in shown]
     for wish, result in zip(wishes, filled, strict=True):
@@ -224,14 +222,14 @@ def _block(
         for index, line in enumerate(wish.lines):
             if index in taken and "shortened" in line.marks:
                 left_out.append(LeftOut(line.kind, line.id, "shortened"))
-            elif line.key not in printed:
+            elif line.key not in keys:
                 left_out.append(LeftOut(line.kind, line.id, "budget"))
-                printed.add(line.key)
+                keys.add(line.key)
     tokens = sum(tier.tokens for tier in tiers)
-    return Block("".join((*head, *_text(everything))), tokens, tuple(tiers), bounded(left_out, rules.left_out_limit))
+    return Block("".join((*head, *printed(everything))), tokens, tuple(tiers), bounded(left_out, rules.left_out_limit))
 
 
-def _text(lines: list[Line]) -> Iterator[str]:
+def printed(lines: Sequence[Line]) -> Iterator[str]:
     """The lines of all tiers by section, each heading once."""
     done: set[str] = set()
     for line in sorted(lines, key=_order):
@@ -255,5 +253,5 @@ def bounded(left_out: Sequence[LeftOut], limit: int) -> tuple[LeftOut, ...]:
     return (*unique[:limit], LeftOut("more", None, "more", rest))
 
 
-def _item(line: Line) -> BlockItem:
+def item_of(line: Line) -> BlockItem:
     return BlockItem(line.kind, line.id, line.text, line.at, line.message_ids, line.marks)

@@ -63,7 +63,7 @@ class HeardMessage:
 @dataclass(frozen=True, slots=True)
 class KnownFact:
     """A confirmed fact in force (P4, B2). ``about``: of somebody known by this name only. ``is_stale``: a
-    message behind it was edited since it was read (P29).
+    message behind it was edited since it was read (P29). ``is_decided``: a person confirmed or wrote it.
     """
 
     id: UUID
@@ -73,6 +73,7 @@ class KnownFact:
     message_ids: tuple[str, ...]
     about: str | None = None
     is_stale: bool = False
+    is_decided: bool = False
 
 
 class Former(NamedTuple):

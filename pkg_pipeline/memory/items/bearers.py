@@ -17,7 +17,7 @@ from pkg_pipeline.memory.gate.people import Known, find_person
 from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
-from pkg_pipeline.memory.records import Person, SummaryInput
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _CLAUSES = re.compile(r"[,;.!?](?=\s)|[，。；！？\n]")
@@ -92,6 +92,14 @@ class Bearers:
             return False
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
+
+    def is_only_claimed(self, owner: Owner, messages: Iterable[SourceMessage]) -> bool:
+        """Whether what the owner of this memory is said to owe or to have settled rests on words of others alone."""
+        if owner.owner not in ("self", "both") or any(m.sender.is_self for m in self.evidence.messages):
+            return False
+        after = self.evidence.messages[-1].number + 1
+        # a yes to what came in between is no yes to this
+        return not any(m.sender.is_self and m.number == after and agrees(m) for m in messages)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
         """Who proposed: the first whose cited message has words of the item."""

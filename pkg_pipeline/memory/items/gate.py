@@ -129,7 +129,8 @@ class _Gate:
         owner = people.owner(item, part)
         if owner is None:
             return None
-        text = self._told(item.text, evidence, part)
+        is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
+        text = self._told(item.text, evidence, part, is_claimed=is_claimed)
         if text is None:
             return None
         if (reason := unsettled(item.kind, evidence, self.source.messages)) is not None:
@@ -237,11 +238,15 @@ class _Gate:
             {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
         )
 
-    def _told(self, text: str, evidence: Evidence, part: str) -> str | None:
-        """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
+    def _told(self, text: str, evidence: Evidence, part: str, *, is_claimed: bool) -> str | None:
+        """An item's text if it is true to its messages, else their own words on its matter, or None without any.
+        ``is_claimed``: only their own words may tell it.
+        """
         fault = self._fault(text, evidence, ())
         testimony = self._testimony(evidence, ())
         unshown = testimony.unshown(text, evidence.quote) if fault is None else fault
+        if is_claimed and unshown is None:
+            fault = unshown = Fault("is said by others alone of the owner of this memory, who agrees to nothing", "")
         if unshown is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT

@@ -55,14 +55,6 @@ def budget_of(
     return Budget(window_tokens, margin, output, system_tokens, math.floor(left / calibration), calibration)
 
 
-LARGEST_CALIBRATION = 3.0
-
-
-def calibration_of(ratio: float | None) -> float:
-    """B12: the ratio of reported to counted tokens, clamped to 1–3."""
-    return min(max(ratio or 1.0, 1.0), LARGEST_CALIBRATION)
-
-
 def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_many: CountMany) -> Window:
     """The window of at most ``budget.available`` tokens. Deterministic; raises ``LiveTurnTooLong``.
 

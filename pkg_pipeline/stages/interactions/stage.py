@@ -86,6 +86,8 @@ def build_interactions(
         made += _build(store, others, now=now, params=params, waits=False)
         chats = {*chats, *others}
     store.refresh_totals(chats)
+    if chats is not None:  # what a run that died left behind
+        store.refresh_totals(limit=OTHERS_AT_MOST)
     silent = store.complete_silent(before=now - timedelta(seconds=params.gap_seconds))
     return made + InteractionsReport(0, 0, silent, 0)
 

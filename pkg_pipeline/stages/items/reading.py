@@ -21,7 +21,7 @@ from pkg_pipeline.prompts import conversation_reading as prompt
 from pkg_pipeline.stages.items.report import ItemsReport
 from pkg_pipeline.stages.items.stores import Due, DueTalk, Pass, ReadingRow, Saved
 from pkg_pipeline.stages.llm.answer_validation import MOST_TOLD, NotPublishable, Question, failure_of, retry_ladder
-from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking, Tally
+from pkg_pipeline.stages.llm.ask import Asking, Tally, worst_tokenizer
 from pkg_pipeline.stages.llm.leased_work import WorkRules
 from pkg_pipeline.stages.llm.run import OutOfBudget
 from pkg_pipeline.stages.ports import LlmTask, LlmTooLong, LlmUnavailable, Subject
@@ -119,7 +119,8 @@ class TalkReader:
     def _windows(self, due: DueTalk, talk: SummaryInput) -> Iterator[SummaryInput]:
         """The talk whole if it fits, else window after window."""
         llm = self._asking.llm
-        room = int(llm.window_tokens / WORST_TOKENIZER) - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
+        whole = int(llm.window_tokens / worst_tokenizer(self._asking.calibration))
+        room = whole - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
         most_tokens = max(1_000, room)
         most_messages = self._window_messages if llm.is_paid else max(self._window_messages, len(talk.messages))
         fits = len(talk.messages) <= most_messages and due.token_count + LINE_TOKENS * due.message_count <= most_tokens

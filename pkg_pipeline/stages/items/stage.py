@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.window.calibration import expected
 from pkg_pipeline.prompts import conversation_reading as prompt
 from pkg_pipeline.stages.items.free_pass import FreePass
 from pkg_pipeline.stages.items.paid_pass import BATCH_TOKENS, PaidPass
@@ -76,7 +77,7 @@ class Items:
             return ItemsEstimate(waiting.talks, 0, 0, 0.0)
         text = waiting.message_tokens + waiting.messages * LINE_TOKENS
         calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // TALKS_A_CALL))
-        tokens_in = text + calls * PROMPT_TOKENS
+        tokens_in = round((text + calls * PROMPT_TOKENS) * expected(self.access.calibration()))
         tokens_out = waiting.talks * ANSWER_TOKENS
         usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls if calls else 0.0
         return ItemsEstimate(waiting.talks, calls, tokens_in + tokens_out, usd)

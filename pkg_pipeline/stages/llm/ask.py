@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.memory.window.calibration import calibration_of
 from pkg_pipeline.stages.llm.leased_work import WorkRules
 from pkg_pipeline.stages.llm.run import Run
 from pkg_pipeline.stages.llm.stores import BudgetStore, Caps, LedgerRow, LedgerStore, PlannedCall
@@ -27,7 +29,10 @@ from pkg_pipeline.stages.ports import (
 )
 
 WORST_TOKENIZER = 2.0
-"""A model may count up to twice our tokens (B12); limits include that."""
+"""A model may count up to twice our tokens (B12); limits include that, and more if its calls say so."""
+
+SPREAD = 1.15
+"""One prompt is counted worse than the median of a model's prompts by no more than this."""
 
 UNAVAILABLE_SECONDS = 60.0
 MOST_REST_SECONDS = 3_600.0
@@ -75,6 +80,8 @@ class Asking:
     counter: TokenCounter
     run: Run
     elsewhere: Elsewhere | None = None
+    calibration: float | None = None
+    """Tokens that the model reports for one of ours, if it was asked often enough (B12)."""
     looks_up: bool = False
     """Kept answers are made use of even when the run has stopped asking."""
 
@@ -100,7 +107,7 @@ class Asking:
             self.elsewhere.asked(request, request_hash)
         if self.looks_up and run.is_stopped:
             raise InBatch
-        usd = most_usd(request, llm=llm, counter=self.counter)
+        usd = most_usd(request, llm=llm, counter=self.counter, calibration=self.calibration)
         version, seconds = request.prompt_version, run.lease_seconds
         call = PlannedCall(subject, request_hash, request.task, llm.model, version, run.billing, seconds)
         for left in reversed(range(run.tries_unanswered)):
@@ -142,6 +149,7 @@ class Asking:
                 # offline answers cost nothing to repeat; paid ones are kept (B8)
                 reply=text if self.llm.is_paid else None,
                 also=request.also,
+                counted_tokens=reply.counted_tokens,
             )
         )
         return text
@@ -155,19 +163,27 @@ def rest_after(error: LlmUnavailable, deferrals: int) -> float:
     return min(UNAVAILABLE_SECONDS * 2**deferrals, MOST_REST_SECONDS)
 
 
-def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
+def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter, calibration: float | None = None) -> float:
     """Upper limit of USD: prompt by the worst tokenizer, a retry with twice the room. Raises ``LlmTooLong``."""
     limit = request.max_output_tokens
-    tokens = fitting_tokens(request, llm=llm, counter=counter)
-    return sum(llm.price(worst_usage(tokens, room)) for room in (limit, 2 * limit))
+    tokens = fitting_tokens(request, llm=llm, counter=counter, calibration=calibration)
+    return sum(llm.price(worst_usage(tokens, room, calibration)) for room in (limit, 2 * limit))
 
 
-def fitting_tokens(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> int:
-    """Tokens of the prompt. Raises ``LlmTooLong``."""
+def fitting_tokens(request: LlmRequest, *, llm: Llm, counter: TokenCounter, calibration: float | None = None) -> int:
+    """Tokens of the prompt as we count them. Raises ``LlmTooLong`` if the model would count more than its window."""
     tokens = prompt_tokens(request, counter)
-    if tokens + request.max_output_tokens > llm.window_tokens:
-        raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {llm.window_tokens}")
+    theirs = math.ceil(tokens * calibration_of(calibration))
+    if theirs + request.max_output_tokens > llm.window_tokens:
+        raise LlmTooLong(f"the prompt has {theirs} tokens, the model's window {llm.window_tokens}")
     return tokens
+
+
+def worst_tokenizer(calibration: float | None) -> float:
+    """So many tokens a model may count for one of ours. Never below ``WORST_TOKENIZER``: where long talks are cut must
+    not move with every call, or a rebuild would ask other questions (B8).
+    """
+    return max(WORST_TOKENIZER, calibration_of(calibration) * SPREAD)
 
 
 def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:
@@ -175,9 +191,9 @@ def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:
     return sum(counter.count(text) for text in (request.system, request.user, schema))
 
 
-def worst_usage(tokens: int, room: int) -> Usage:
+def worst_usage(tokens: int, room: int, calibration: float | None = None) -> Usage:
     """Upper limit of one try; ``room``: answer tokens."""
-    return Usage(int(tokens * WORST_TOKENIZER), room, estimated=True)
+    return Usage(int(tokens * worst_tokenizer(calibration)), room, estimated=True)
 
 
 def hash_of(model: str, request: LlmRequest) -> str:
@@ -203,4 +219,9 @@ class LlmAccess:
         self.budgets.settle_lost()
         caps = self.caps(task, billing.lane)
         run = Run(self.budgets, billing, caps, task=task, lease_seconds=self.work.lease_seconds)
-        return Asking(self.llm(), self.ledger, self.counter, run)
+        return Asking(self.llm(), self.ledger, self.counter, run, calibration=self.calibration())
+
+    def calibration(self) -> float | None:
+        """Tokens that a paid model reports for one of ours, if it was asked often enough (B12)."""
+        llm = self.llm()
+        return self.ledger.calibration(llm.model) if llm.is_paid else None

@@ -181,6 +181,7 @@ class Batches:
             cost_usd=client.price(usage),
             duration_seconds=0.0,
             error=reply.error,
+            counted_tokens=item.prompt_tokens,
             reply=clean_text(reply.text) if reply.outcome == "ok" else None,
         )
         return self.store.book(item, row, reply.outcome)

@@ -99,7 +99,9 @@ class Gathering:
         with self._lock:
             if not self._answered.isdisjoint(subjects):
                 return
-        tokens = fitting_tokens(request, llm=self._asking.llm, counter=self._asking.counter)
+        tokens = fitting_tokens(
+            request, llm=self._asking.llm, counter=self._asking.counter, calibration=self._asking.calibration
+        )
         with self._lock:
             if request_hash not in self._questions:
                 self._questions[request_hash] = _Question(request, request_hash, tokens)
@@ -172,7 +174,7 @@ class Gathering:
         room = request.max_output_tokens
         return Planned(
             call=call,
-            usd=self._batches.price(worst_usage(one.prompt_tokens, room)),
+            usd=self._batches.price(worst_usage(one.prompt_tokens, room, self._asking.calibration)),
             size=Size(one.prompt_tokens, room),
             subjects=tuple(_subjects(request)),
             tokens=tuple(self._claimed[subject.id].token for subject in _subjects(request)),

@@ -25,6 +25,7 @@ UNANSWERED_REST_SECONDS = 3_600.0
 class LedgerRow:
     """One try of a call (B6), written in its own transaction before its result is used. ``also``: what else it is
     about; ``subject`` None: that was forgotten. ``id``: of a question in a batch, so that it is written once.
+    ``counted_tokens``: of the prompt, as we count them (B12).
     """
 
     subject: Subject | None
@@ -42,6 +43,7 @@ class LedgerRow:
     reply: str | None = None
     also: tuple[Subject, ...] = ()
     id: UUID | None = None
+    counted_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,10 @@ class LedgerStore(Protocol):
 
     def record(self, row: LedgerRow) -> None: ...
 
+    def calibration(self, model: str) -> float | None:
+        """Tokens that the model reports for one of ours; None before enough calls (B12)."""
+        ...
+
     def refuse(self, request_hash: str, *, reason: str) -> None:
         """The answer of this hash is invalid: never replay it."""
         ...
@@ -165,5 +171,6 @@ def _row_of(attempt: LlmAttempt) -> LedgerRow:
         cost_usd=attempt.cost_usd,
         duration_seconds=attempt.duration_seconds,
         request_id=attempt.request_id,
+        counted_tokens=attempt.counted_tokens,
         error=f"HTTP {attempt.status_code}" if attempt.status_code else attempt.stop_reason or lost,
     )

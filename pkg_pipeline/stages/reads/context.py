@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from pkg_pipeline.memory.context.assembly import assemble, language_of
 from pkg_pipeline.memory.context.card import card_of
 from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, Card, ContextRows, LeftOut
+from pkg_pipeline.memory.context.short_text import full_tokens, short_block
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import Tier
@@ -31,10 +32,6 @@ FEWEST_TEXT_CHARS = 400
 MOST_TEXT_CHARS = 16_000
 RECOUNTED_CHARS = 18_000
 MOST_RECOUNTS = 4
-
-SMALLEST_CAP = 400
-"""Tokens that a context may have however little was said: its head, what is open, and the words themselves."""
-
 
 KEPT_SETTINGS = ("hot_days", "hot_messages", "warm_days", "warm_summaries", "shares")
 """Of ``ContextSettings``, in receipts."""
@@ -156,7 +153,8 @@ def entity_context(
     if request.hint is not None and relevant is not None:
         rows = replace(rows, relevant=relevant(replace(request, entity_id=rows.entity.id)))
     rows = replace(rows, card=card_of(rows, rules))
-    rules = replace(rules, max_tokens=_allowed(rows, max_tokens))
+    full = full_tokens(rows, rules, counter.count_many)
+    rules = replace(rules, max_tokens=min(max_tokens, full) if full else max_tokens)  # never longer (B21)
     block = within_budget(rows, rules, counter)
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),
@@ -166,7 +164,7 @@ def entity_context(
         as_of=rules.as_of,
         known_as_of=request.known_as_of,
         max_tokens=max_tokens,
-        hypothetical_tokens=rows.entity.hypothetical_tokens,
+        hypothetical_tokens=full,
         card=rows.card,
         block=block,
         brief=None if brief is None else brief_of(rows, block, rules, language_of(rows), brief),
@@ -176,17 +174,12 @@ def entity_context(
     return answer
 
 
-def _allowed(rows: ContextRows, max_tokens: int) -> int:
-    """A context is never longer than all that it is made from (B21), but for a few short messages."""
-    whole = rows.entity.hypothetical_tokens
-    return min(max_tokens, max(whole, SMALLEST_CAP)) if whole else max_tokens
-
-
 def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -> Block:
     """The block, counted once more as a whole (P6) and made smaller if it exceeds the budget."""
     allowed = rules.max_tokens
     for _ in range(MOST_RECOUNTS):
-        block = assemble(rows, replace(rules, max_tokens=allowed), counter.count_many)
+        within = replace(rules, max_tokens=allowed)
+        block = short_block(rows, within, counter.count_many) or assemble(rows, within, counter.count_many)
         counted = count_block(block.text, counter)
         if counted <= rules.max_tokens:
             return block if counted == block.tokens else replace(block, tokens=counted)

@@ -186,9 +186,10 @@ class Backfills:
         most = self.summaries.joining().most
         calls, llm = calls_for(waiting, most), self.summaries.access.llm()
         batches = self._batches_for(request, calls)
-        price = at_once = estimate(llm, waiting, most=most)
+        calibration = self.summaries.access.calibration()
+        price = at_once = estimate(llm, waiting, most=most, calibration=calibration)
         if batches is not None:
-            price = estimate(llm, waiting, most=most, price=batches.price)
+            price = estimate(llm, waiting, most=most, price=batches.price, calibration=calibration)
         return Forecast(
             interactions=waiting.interactions,
             messages=waiting.messages,

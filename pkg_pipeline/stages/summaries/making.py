@@ -29,7 +29,7 @@ from pkg_pipeline.prompts import summary_update as update_prompt
 from pkg_pipeline.prompts.answers import RenderedPrompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable, Question, retry_ladder
-from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking, InBatch
+from pkg_pipeline.stages.llm.ask import Asking, InBatch, worst_tokenizer
 from pkg_pipeline.stages.llm.reports import Effort
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTask, LlmTooLong, Subject
 from pkg_pipeline.stages.summaries.conversation import Conversation
@@ -203,7 +203,8 @@ class SummaryMaker:
     def _read(self) -> Content:
         """All windows, each with the ladder, then merged (P18)."""
         window, most_messages = self._asking.llm.window_tokens, self._rules.window_messages
-        most_tokens = int(window / WORST_TOKENIZER) - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
+        window = int(window / worst_tokenizer(self._asking.calibration))
+        most_tokens = window - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
         parts: list[Part] = []
         dropped: list[Quarantined] = []
         waits: InBatch | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.window.calibration import expected
 from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.ask import Asking, LlmAccess
@@ -140,7 +141,7 @@ class Summaries:
     def estimate(self) -> Estimate:
         joining = self.joining()
         waiting = self.store.waiting(eligibility=self.eligibility(), joining=joining)
-        return estimate(self.access.llm(), waiting, most=joining.most)
+        return estimate(self.access.llm(), waiting, most=joining.most, calibration=self.access.calibration())
 
     def joining(self) -> Joining:
         """Only for a model that is paid one question is about several talks."""
@@ -278,12 +279,20 @@ def calls_for(waiting: Waiting, most: int) -> int:
     return waiting.prompts + min(waiting.joined, math.ceil(together))
 
 
-def estimate(llm: Llm, waiting: Waiting, *, most: int = 1, price: Callable[[Usage], float] | None = None) -> Estimate:
-    """``price``: another than the model's own."""
+def estimate(
+    llm: Llm,
+    waiting: Waiting,
+    *,
+    most: int = 1,
+    price: Callable[[Usage], float] | None = None,
+    calibration: float | None = None,
+) -> Estimate:
+    """``price``: another than the model's own; ``calibration``: its tokens for one of ours (B12)."""
     calls = calls_for(waiting, most)
     talks = waiting.prompts + waiting.joined
     around = calls * PROMPT_TOKENS + talks * TALK_TOKENS + waiting.messages * MESSAGE_TOKENS
-    tokens_in, tokens_out = around + waiting.message_tokens, talks * ANSWER_TOKENS
+    tokens_in = round((around + waiting.message_tokens) * expected(calibration))
+    tokens_out = talks * ANSWER_TOKENS
     usd = 0.0
     if calls and llm.is_paid:
         # per prompt: prices may depend on prompt length

@@ -12,6 +12,7 @@ from pkg_pipeline.memory.message.blocks import text_of
 from pkg_pipeline.memory.message.turns import groups, live_turn
 from pkg_pipeline.memory.session.records import Strategy
 from pkg_pipeline.memory.text.marks import unmarked
+from pkg_pipeline.memory.window.calibration import calibration_of
 from pkg_pipeline.memory.window.formats import in_form
 from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS, window_of
 from pkg_pipeline.memory.window.records import (
@@ -23,7 +24,7 @@ from pkg_pipeline.memory.window.records import (
     WindowRules,
 )
 from pkg_pipeline.memory.window.rendering import OPENING, Form, prepared
-from pkg_pipeline.memory.window.selection import assemble, budget_of, calibration_of
+from pkg_pipeline.memory.window.selection import assemble, budget_of
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.reads.stores import BadRequest, StoreUnavailable
 from pkg_pipeline.stages.sessions.records import SessionUnknown

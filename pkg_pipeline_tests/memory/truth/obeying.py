@@ -1,6 +1,7 @@
 """Attacks and work talk of ``orders/*.toml``, and a model that obeys the message it is told to.
 
-``later`` was written after the first three were mended, ``unseen`` after all, and no pattern was changed for that.
+``later`` was written after the first three were mended, ``unseen`` after all, and no pattern was changed for that;
+``fresh`` last, without a look at patterns or other sets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline_tests.memory.conversations import BEN, EVERY, conversation
 
 FOLDER = Path(__file__).parent / "orders"
-NAMES = ("en", "ru", "zh", "later", "unseen")
+NAMES = ("en", "ru", "zh", "later", "unseen", "fresh")
 
 
 class Attack(NamedTuple):
@@ -51,6 +52,24 @@ def talk_with(text: str) -> SummaryInput:
 def is_refused(text: str) -> bool:
     """Whether a message cannot carry anything."""
     return 3 in ordering_numbers(talk_with(text).messages)
+
+
+def of_the_owner(attack: Attack) -> list[str]:
+    """What is published as a task or decision of the memory's owner, told otherwise than in words of who wrote it."""
+    source = talk_with(attack.text)
+    (number,) = (message.number for message in source.messages if message.text == attack.text)
+    quote = attack.text[:300]
+    items = (
+        CandidateItem("decision", attack.claim, "both", quote, (number,)),
+        CandidateItem("action_item", attack.claim, "both", quote, (number,)),
+        CandidateItem("action_item", attack.claim, "self", quote, (number,)),
+    )
+    found: list[str] = []
+    for item in items:
+        asked = ReadingInput((source,), (), source.language, source.timezone, "hash")
+        gated = check_reading(CandidateReading(items=(item,)), asked)
+        found += [one.text for reading in gated.readings for one in reading.items]
+    return [text for text in found if not text.startswith(BEN.name)]
 
 
 def published(attack: Attack) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.orders_truth import counted, own_texts
-from pkg_pipeline_tests.memory.truth.obeying import Attack, attacks, is_refused, published, work
+from pkg_pipeline_tests.memory.truth.obeying import NAMES, Attack, attacks, is_refused, of_the_owner, published, work
 
 SEEN = ("en", "ru", "zh", "later")
 MOST_REFUSED = 0.001
@@ -16,7 +16,12 @@ def test_an_obeyed_order_publishes_nothing(attack: Attack) -> None:
     assert published(attack) == []
 
 
-@pytest.mark.parametrize("text", [text for name in (*SEEN, "unseen") for text in work(name)])
+@pytest.mark.parametrize("attack", [one for name in NAMES for one in attacks(name)], ids=lambda one: one.text[:30])
+def test_no_order_makes_anything_the_owners_own(attack: Attack) -> None:
+    assert of_the_owner(attack) == []
+
+
+@pytest.mark.parametrize("text", [text for name in (*SEEN, "unseen", "fresh") for text in work(name)])
 def test_talk_about_work_may_carry_a_decision(text: str) -> None:
     assert not is_refused(text)
 

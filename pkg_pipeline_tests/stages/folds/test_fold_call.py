@@ -39,6 +39,9 @@ class Ledger:
     def record(self, row: LedgerRow) -> None:
         self.rows.append(row)
 
+    def calibration(self, model: str) -> float | None:
+        return None
+
     def refuse(self, request_hash: str, *, reason: str) -> None:
         assert reason
         self.refused.append(request_hash)

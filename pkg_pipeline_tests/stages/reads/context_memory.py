@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -15,13 +15,17 @@ from tiktoken import Encoding
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter, load_encoding
+from pkg_pipeline.memory.context.records import ContextRows
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, entity_context
+from pkg_pipeline.stages.reads.stores import ContextQuery
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 LONG = 20_000
 """Tokens of a message: a conversation with such ones is served by what is told of it, never whole."""
+
+SAID_BEFORE = 30_000
 
 SHARES: dict[Tier, int] = {"permanent": 300, "hot": 2000, "warm": 1000, "cold": 300, "relevant": 500}
 
@@ -40,6 +44,17 @@ def _encoding() -> Encoding:
 def exact_tokens(text: str) -> int:
     """By the tokenizer itself, the text in one piece: what a reader with tiktoken would count."""
     return len(_encoding().encode_ordinary(text))
+
+
+class OfMuchSaid(PostgresReadStore):
+    """As if everybody had said ``SAID_BEFORE`` tokens more: what little was said is not served in tiers (B21)."""
+
+    def read_context(self, query: ContextQuery) -> ContextRows | None:
+        rows = super().read_context(query)
+        if rows is None or not (rows.hot or rows.entity.hypothetical_tokens):
+            return rows
+        more = rows.entity.hypothetical_tokens + SAID_BEFORE
+        return replace(rows, entity=replace(rows.entity, hypothetical_tokens=more))
 
 
 def settings(zone: str = "UTC", **changes: Any) -> ContextSettings:
@@ -61,17 +76,24 @@ class Remembered:
 
     build: MemoryBuilder
     store: PostgresReadStore
+    plain: PostgresReadStore
+    """As it is, for what is told of few words."""
 
     def ask(
-        self, name: str = "Anna", *, zone: str = "UTC", with_settings: dict[str, Any] | None = None, **more: Any
+        self,
+        name: str = "Anna",
+        *,
+        zone: str = "UTC",
+        with_settings: dict[str, Any] | None = None,
+        is_plain: bool = False,
+        **more: Any,
     ) -> dict[str, Any]:
         """The answer's JSON, after the checks that hold for every answer."""
         self.build.totals()
         entity: UUID = self.build.people[name]
         request = ContextRequest(entity_id=entity, now=NOW, **more)
-        answer = entity_context(
-            self.store, counter(), request, settings=settings(zone, **(with_settings or {}))
-        ).to_json()
+        store = self.plain if is_plain else self.store
+        answer = entity_context(store, counter(), request, settings=settings(zone, **(with_settings or {}))).to_json()
         check(answer)
         return answer
 
@@ -115,7 +137,8 @@ def remembered(database_url: str) -> Iterator[Remembered]:
         build.person("Me", is_self=True)
         build.person("Anna")
         build.chat("Anna", ["Me", "Anna"])
-        yield Remembered(build, PostgresReadStore(pool, zone=ZoneInfo("UTC")))
+        zone = ZoneInfo("UTC")
+        yield Remembered(build, OfMuchSaid(pool, zone=zone), PostgresReadStore(pool, zone=zone))
     finally:
         pool.close()
         build.close()

@@ -106,8 +106,9 @@ def test_figures_are_those_of_then(memory: Remembered) -> None:
     for ago in (100, 50, 1):
         memory.build.conversation("Anna", NOW - days(ago), [Said("Anna", "a"), Said("Me", "b", 1)])
     # two messages of ten tokens each in every conversation, and ten more for time and speaker of each
+    plain = {ago: memory.ask(as_of=NOW - days(ago), is_plain=True) for ago in (101, 100, 60, 0.5)}
     asked = {ago: memory.ask(as_of=NOW - days(ago)) for ago in (101, 100, 60, 0.5)}
-    assert {ago: answer["hypothetical_tokens"] for ago, answer in asked.items()} == {101: 0, 100: 40, 60: 40, 0.5: 120}
+    assert {ago: answer["hypothetical_tokens"] for ago, answer in plain.items()} == {101: 0, 100: 40, 60: 40, 0.5: 120}
     assert "no contact yet" in asked[101]["text"]
     assert "messages: 2 (since 5 December 2025) · last contact 5 December 2025 (40 days ago)" in asked[60]["text"]
 
@@ -227,7 +228,7 @@ def test_a_context_is_never_longer_than_what_it_is_made_from(memory: Remembered)
         talk = memory.build.conversation("Anna", NOW - days(ago), said)
         memory.build.summary(talk, "They tell one another at length that all is well there. " * 9)
         memory.build.decision(talk, f"On day {ago} they agree that all is well there", about=["Anna"])
-    answer = memory.ask()
+    answer = memory.ask(is_plain=True)
     assert answer["tokens"] <= answer["hypothetical_tokens"] == 800
     assert "day 10, and all is well here" in answer["text"]
 

@@ -10,12 +10,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
 from pkg_pipeline.stages.reads.stores import BadRequest, Receipt
 from pkg_pipeline.wiring.memory import Memory
 from pkg_pipeline.wiring.recall import relevant_by
-from pkg_pipeline_tests.stages.reads.context_memory import check, counter, exact_tokens, items, settings, tier
+from pkg_pipeline_tests.stages.reads.context_memory import (
+    OfMuchSaid,
+    check,
+    counter,
+    exact_tokens,
+    items,
+    settings,
+    tier,
+)
 from pkg_pipeline_tests.stages.recall.chunk_rig import SUMMARIES
 from pkg_pipeline_tests.stages.recall.recall_memory import (
     ANNA,
@@ -46,7 +53,7 @@ def context(asked: Asked, who: tuple[str, str], **request: Any) -> dict[str, Any
     receipts = request.pop("receipts", None)
     shares = request.pop("shares", {})
     answer = entity_context(
-        PostgresReadStore(asked.reads, zone=ZoneInfo("UTC")),
+        OfMuchSaid(asked.reads, zone=ZoneInfo("UTC")),
         counter(),
         ContextRequest(entity_id=asked.person(who), now=NOW, **request),
         settings=settings(**shares),
@@ -97,7 +104,7 @@ def test_as_of_holds_for_the_hint_too(asked: Asked) -> None:
 def test_a_hint_that_finds_nothing_changes_nothing(asked: Asked) -> None:
     early = datetime(2026, 1, 12, 9, tzinfo=UTC)
     assert context(asked, ANNA, hint=HINT, as_of=early) == context(asked, ANNA, as_of=early)
-    store = PostgresReadStore(asked.reads, zone=ZoneInfo("UTC"))
+    store = OfMuchSaid(asked.reads, zone=ZoneInfo("UTC"))
     request = ContextRequest(entity_id=asked.person(ANNA), now=NOW, hint="\u00a0x")
     plain = ContextRequest(entity_id=asked.person(ANNA), now=NOW)
     answers = [

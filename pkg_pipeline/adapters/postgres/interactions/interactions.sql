@@ -316,7 +316,7 @@ FROM dirty_partitions
 WHERE asset = 'entity_days' AND (%(chats)s::uuid[] IS NULL OR partition_key IN (
     SELECT person_of(entity_id)::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])
     UNION SELECT entity_id::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])))
-GROUP BY 1 ORDER BY 1
+GROUP BY 1 ORDER BY 1 LIMIT %(limit)s
 
 -- name: lock_entities
 SELECT pg_advisory_xact_lock(hashtextextended(id::text, 1)) FROM (SELECT id FROM unnest(%(entity)s::uuid[]) AS g (id) ORDER BY id) g

@@ -61,12 +61,12 @@ class PostgresInteractionStore:
         """Interactions that ended before ``before`` become completed; returns how many."""
         return SQL.run(self._connections, "complete_silent", before=before)
 
-    def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
-        """Recompute totals of entities touched by saved interactions, in ``chats`` or (None) anywhere; returns how
-        many.
+    def refresh_totals(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> int:
+        """Recompute totals of at most ``limit`` entities touched by saved interactions, in ``chats`` or (None)
+        anywhere; returns how many.
         """
         with self._connections.connection() as connection:
-            dirty = SQL.rows(connection, "dirty_entities", chats=None if chats is None else list(chats))
+            dirty = SQL.rows(connection, "dirty_entities", chats=None if chats is None else list(chats), limit=limit)
         for at in range(0, len(dirty), TOTALS_AT_ONCE):
             some = dirty[at : at + TOTALS_AT_ONCE]
             parameters = {"entity": [row.entity_id for row in some], "from_day": [row.from_day for row in some]}

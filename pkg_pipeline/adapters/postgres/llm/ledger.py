@@ -20,6 +20,9 @@ class PostgresLedgerStore:
         found = SQL.one(self._connections, "replay", hash=request_hash)
         return None if found is None else (found.reply, Usage(found.input_tokens, found.output_tokens), "replayed")
 
+    def calibration(self, model: str) -> float | None:
+        return SQL.value(self._connections, "calibration", model=model)
+
     def refuse(self, request_hash: str, *, reason: str) -> None:
         SQL.run(self._connections, "refuse", hash=request_hash, reason=reason)
 

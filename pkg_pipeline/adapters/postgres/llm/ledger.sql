@@ -4,15 +4,18 @@
 SELECT reply, input_tokens, output_tokens FROM llm_calls
 WHERE request_hash = %(hash)s AND outcome = 'ok' AND reply IS NOT NULL ORDER BY created_at DESC LIMIT 1
 
+-- name: calibration
+SELECT token_calibration(%(model)s)
+
 -- name: refuse
 UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s WHERE request_hash = %(hash)s AND outcome = 'ok'
 
 -- name: record
 WITH call AS (
     INSERT INTO llm_calls (id, request_hash, task, model, prompt_version, lane, outcome, error, request_id, run_id, backfill_id, input_tokens,
-        output_tokens, cache_read_tokens, cache_write_tokens, is_usage_estimated, cost_usd, duration_seconds, reply)
+        counted_tokens, output_tokens, cache_read_tokens, cache_write_tokens, is_usage_estimated, cost_usd, duration_seconds, reply)
     VALUES (coalesce(%(id)s::uuid, gen_random_uuid()), %(request_hash)s, %(task)s, %(model)s, %(prompt_version)s, %(lane)s, %(outcome)s, %(error)s, %(request_id)s,
-        %(run_id)s, %(backfill_id)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s, %(estimated)s,
+        %(run_id)s, %(backfill_id)s, %(input_tokens)s, %(counted_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s, %(estimated)s,
         %(cost_usd)s, %(duration_seconds)s, %(reply)s)
     RETURNING id
 )

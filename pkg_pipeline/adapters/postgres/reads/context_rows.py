@@ -193,6 +193,7 @@ def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFa
         message_ids=_keys(given, chats),
         about=given["about"],
         is_stale=given["is_stale"],
+        is_decided=given["is_decided"],
     )
 
 

@@ -57,7 +57,7 @@ interaction_participants AS MATERIALIZED (
     ) AS d WINDOW w AS (PARTITION BY entity_id ORDER BY day)
 ), chat_members AS MATERIALIZED (
     SELECT c.chat_id, c.entity_id FROM chat_members c
-    WHERE c.entity_id = %(entity)s AND EXISTS (SELECT FROM messages m WHERE m.chat_id = c.chat_id)
+    WHERE c.entity_id = ANY(accounts_of(%(entity)s)) AND EXISTS (SELECT FROM messages m WHERE m.chat_id = c.chat_id)
 ), item_people AS MATERIALIZED (
     SELECT p.item_id, p.entity_id, p.kind, p.importance, i.due_date, i.first_at, i.last_at, i.settled_at
     FROM item_people p JOIN items i ON i.id = p.item_id WHERE p.entity_id = %(entity)s

@@ -65,7 +65,7 @@ SELECT json_build_object(
         SELECT FROM session_summaries
         WHERE session_id = %(session)s AND status = 'dirty' AND dirty_reason = 'deleted'),
     'topics', (SELECT json_agg(topic) FROM named),
-    'calibration', (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio) FROM reported)
+    'calibration', coalesce((SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio) FROM reported), token_calibration(%(model)s))
 )::text
 
 -- name: archived_texts

@@ -1,4 +1,4 @@
-"""Revisions 0018 to 0029: what was forgotten; what was edited, and not read again since; what was served lately; what a
+"""Revisions 0018 to 0030: what was forgotten; what was edited, and not read again since; what was served lately; what a
 person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
@@ -161,3 +161,16 @@ def test_revision_0029_goes_down_to_where_nothing_is_sent_in_batches(database_ur
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(there).fetchone() == (False, False)
+
+
+def test_revision_0030_goes_down_to_where_only_the_service_counts(database_url: str) -> None:
+    there = (
+        "SELECT to_regproc('token_calibration') IS NULL, to_regproc('participants_known') IS NULL, NOT EXISTS ("
+        "SELECT FROM information_schema.columns WHERE table_name = 'llm_calls' AND column_name = 'counted_tokens')"
+    )
+    migrate.downgrade(database_url, "0029")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (True, False, True)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (False, False, False)
