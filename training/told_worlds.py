@@ -68,7 +68,8 @@ class _Telling:
             raise ValueError(f"{self.name}: {line}")
         file = _FILE.fullmatch(m["text"])
         key = f"c{list(map(id, self.chats.values())).index(id(self.said))}-{len(self.said)}"
-        row: Row = {"id": key, "from": self._person(m["who"]), "at": self.at.isoformat(), "text": m["text"]}
+        text = m["text"].replace("\\n", "\n")
+        row: Row = {"id": key, "from": self._person(m["who"]), "at": self.at.isoformat(), "text": text}
         if file is not None:
             row |= {"text": "", "attachments": [{"name": file["name"] or None, "type": file["type"]}]}
         self.said.append(row)

@@ -5,12 +5,15 @@ Confirmation is elsewhere (B2).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
 from pkg_pipeline.offline.facts.fact_head import weighed
+from pkg_pipeline.offline.facts.forms import form_facts
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.facts.told import answers_in, told_in
@@ -38,6 +41,13 @@ def _heard(reading: Reading) -> list[Line]:
     return [line for line in reading.lines if not line.is_data]
 
 
+def _of_line(
+    line: Line, reading: Reading, countries: Sequence[str], told: dict[int, list[FoundFact]]
+) -> list[FoundFact]:
+    contacts = list(contact_facts(line, reading, countries))
+    return [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *told.get(line.index, ())]
+
+
 def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
     countries = countries_of([line.message.text[:MAX_MESSAGE_CHARS] for line in _heard(reading)])
     told = rules_in(reading)
@@ -49,9 +59,7 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
         by_line.setdefault(fact.sentence.line, []).append(fact)
     kept: dict[tuple[str, str, object], FoundFact] = {}
     for line in _heard(reading):
-        contacts = list(contact_facts(line, reading, countries))
-        found = [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *by_line.get(line.index, ())]
-        for fact in found:
+        for fact in form_facts(line, reading, countries) or _of_line(line, reading, countries, by_line):
             key = (fact.kind, fact.value.casefold(), fact.about or fact.name)
             if key not in kept or (fact.confidence > kept[key].confidence and not fact.is_ended):
                 kept[key] = fact

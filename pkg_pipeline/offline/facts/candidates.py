@@ -10,13 +10,14 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import is_known, names_in
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
 from pkg_pipeline.offline.facts.plain import is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
 from pkg_pipeline.offline.facts.ways import Way, ways_of
-from pkg_pipeline.offline.facts.whose import UNSAID, asked_before, with_names
+from pkg_pipeline.offline.facts.whose import UNSAID, asked_before
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence

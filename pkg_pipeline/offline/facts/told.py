@@ -11,10 +11,11 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.cases import is_possessor, plain_kin
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, with_names
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked
 from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
@@ -114,7 +115,8 @@ def _whose(telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, li
         return UNSAID if person is None else Whose("yours", person)
     if cue(sentence.language, "third_verb").search(m.group()):
         found = last_marked(lead, line, reading)
-        return found if found.way == "named" else antecedent(line, lead, reading)
+        before = _said_before(sentence, m.start(), line)
+        return found if found.way == "named" else antecedent(line, before, reading)
     if telling.kind != "family" and not any_cue("mine").search(m.group()):
         found = last_marked(lead, line, reading)
         if found.way in ("named", "theirs"):
