@@ -85,7 +85,7 @@ class _Telling:
         m = _FACT.fullmatch(text)
         if m is None or m["kind"] not in FACTS:
             raise ValueError(f"{self.name}: {said['text']} ## {text}")
-        who = self.me if m["who"] == "me" else m["who"]
+        who = re.sub(r"^me\b(?=\||$)", lambda _: self.me, m["who"])
         self.facts.append({"who": who, "type": m["kind"], "value": m["value"], "message": said["id"]})
         self.facts[-1] |= {"is_ended": bool(m["ended"])}
 

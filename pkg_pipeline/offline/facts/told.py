@@ -16,7 +16,7 @@ from pkg_pipeline.offline.facts.cases import is_possessor, plain_kin
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked
-from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
+from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, says, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
@@ -36,7 +36,7 @@ def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     """What the sentences of a message tell, questions and what is only imagined left out."""
     own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     for sentence in line.sentences:
-        if sentence.text not in own or any_cue("code").search(sentence.text):
+        if sentence.text not in own or any_cue("code").search(sentence.text) or says("vocative", sentence.text):
             continue
         is_asked = is_question(sentence.text)
         named = replace(sentence, text=with_names(sentence.text, reading))

@@ -33,7 +33,11 @@ _CALLED: Final = re.compile(
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
-_BESIDE: Final = re.compile(r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+(?:\.? [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$")
+_IS_CALLED: Final = re.compile(r"(?:name(?:['’]?s| is)|(?: is|['’]s) called|зовут) (?P<name>[A-ZА-ЯЁ][\w-]{2,})\b")
+_BESIDE: Final = re.compile(
+    r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+"
+    r"(?:(?:(?<=\b[A-ZА-ЯЁ]\w)|(?<=\b[A-ZА-ЯЁ]\w\w))\.? [A-ZА-ЯЁ][\w-]+| [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$"
+)
 """A name within a sentence right before a value."""
 _OF_SOMEBODY: Final = re.compile(
     r"\b(?P<who>[A-Z][\w-]{2,})['’]s (?:new |work )?"
@@ -101,6 +105,7 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
             word = f"{title.group()}{one.word}" if title is not None and not is_known(one) else one.word
             person = one.person or _called_by_surname(one.word, people)
             found.append(Mark(one.end, _named(word, person, language)))
+    found += [Mark(m.end(), by_name(m["name"], reading, language)) for m in _IS_CALLED.finditer(text)]
     found += [Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
     found += [Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
