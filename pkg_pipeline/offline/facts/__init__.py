@@ -6,17 +6,19 @@ Confirmation is elsewhere (B2).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
-from pkg_pipeline.offline.facts.fact_head import weighed
+from pkg_pipeline.offline.facts.fact_head import UNSURE, weighed
 from pkg_pipeline.offline.facts.forms import form_facts
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
-from pkg_pipeline.offline.facts.told import answers_in, told_in
+from pkg_pipeline.offline.facts.told import answers_in, news_in, told_in
+from pkg_pipeline.offline.facts.words import tells_nothing
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 
@@ -34,7 +36,8 @@ def find_facts(reading: Reading, embed: Embed | None = None) -> list[FoundFact]:
 
 def rules_in(reading: Reading) -> list[FoundFact]:
     """What the rules say is told in words, line by line."""
-    return [fact for line in _heard(reading) for fact in (*told_in(line, reading), *answers_in(line, reading))]
+    ways = (told_in, answers_in, news_in)
+    return [fact for line in _heard(reading) for way in ways for fact in way(line, reading)]
 
 
 def _heard(reading: Reading) -> list[Line]:
@@ -67,4 +70,9 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
             break
     known = {(kind, value) for kind, value, whose in kept if whose is not None}
     found = [fact for (kind, value, whose), fact in kept.items() if whose is not None or (kind, value) not in known]
-    return found[:MOST_FACTS]
+    return [_weakened(fact) for fact in found[:MOST_FACTS]]
+
+
+def _weakened(fact: FoundFact) -> FoundFact:
+    """What tells nothing stays a candidate."""
+    return replace(fact, confidence=min(fact.confidence, UNSURE)) if tells_nothing(fact.kind, fact.value) else fact
