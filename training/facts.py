@@ -53,7 +53,7 @@ PRECISION: dict[FactKind, float] = {
     "position": 0.88,
     "organization": 0.9,
     "family": 0.9,
-    "preference": 0.82,
+    "preference": 0.8,
     "address": 0.88,
 }
 """Of what is shown of a kind, on accounts and unread talks left out; these are denser in traps than any chat, and what
