@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from unicodedata import combining, normalize
 
-from pkg_pipeline.memory.languages.scripts import is_han
+from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.reading import language_of, stem
 from training.worlds import FactLabel
@@ -15,6 +15,7 @@ TYPES = {"organisation": "organization", "handle": "account"}
 FREE = {"family", "preference", "address", "position", "organization"}
 """Types whose values are words: half of the label's words must be there."""
 SHARED = 0.5
+SAME_BEGINNING = 5
 SAME_KIN = {
     "mother": r"\b(?:mum|mom|mam|ma|mummy)s?\b",
     "father": r"\b(?:dad|da|daddy)s?\b",
@@ -84,7 +85,9 @@ def is_labelled(kind: str, who: str, value: str, labels: Iterable[FactLabel]) ->
 
 
 def is_who(one: str, other: str) -> bool:
-    """Whether somebody found is the one of a label; "Theo's sister" is not Theo."""
+    """Whether somebody found is the one of a label; "Theo's sister" is not Theo. Labels may have two names, ``a|b``."""
+    if "|" in other:
+        return any(is_who(one, name) for name in other.split("|"))
     one, other = (comparable(name).replace("\u0308", "") for name in (one, other))
     if one != other and (of := RELATIVE_OF.fullmatch(other)) is not None and one in of["whose"]:
         return False
@@ -99,12 +102,19 @@ def is_value(kind: str, found: str, label: str) -> bool:
         return False
     if kind in FREE:
         mine, theirs = _stems(found, kind), _stems(label, kind)
-        return bool(theirs) and len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) and bool(mine & theirs)
+        shared = sum(any(_is_form(one, other) for other in theirs) for one in mine)
+        return shared > 0 and shared >= SHARED * min(len(mine), len(theirs))
     if kind == "phone":  # without its code a number is of a country that nobody said
         one, other = re.sub(r"\D", "", found).lstrip("0"), re.sub(r"\D", "", label)
         return bool(one) and (other.endswith(one) or one.endswith(other.lstrip("0")))
     plain = [re.sub(r"[\W_]", "", one).casefold() for one in (found, label)]
     return plain[0] in plain[1] or plain[1] in plain[0]
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Whether two stems are of one word; a Russian verb changes its last consonant ("развожусь", "разводится")."""
+    begins = one[:SAME_BEGINNING] == other[:SAME_BEGINNING]
+    return one == other or (begins and is_cyrillic(one) and min(len(one), len(other)) >= SAME_BEGINNING)
 
 
 def _stems(text: str, kind: str) -> set[str]:

@@ -68,7 +68,8 @@ class _Telling:
             raise ValueError(f"{self.name}: {line}")
         file = _FILE.fullmatch(m["text"])
         key = f"c{list(map(id, self.chats.values())).index(id(self.said))}-{len(self.said)}"
-        row: Row = {"id": key, "from": self._person(m["who"]), "at": self.at.isoformat(), "text": m["text"]}
+        text = m["text"].replace("\\n", "\n")
+        row: Row = {"id": key, "from": self._person(m["who"]), "at": self.at.isoformat(), "text": text}
         if file is not None:
             row |= {"text": "", "attachments": [{"name": file["name"] or None, "type": file["type"]}]}
         self.said.append(row)
@@ -84,7 +85,7 @@ class _Telling:
         m = _FACT.fullmatch(text)
         if m is None or m["kind"] not in FACTS:
             raise ValueError(f"{self.name}: {said['text']} ## {text}")
-        who = self.me if m["who"] == "me" else m["who"]
+        who = re.sub(r"^me\b(?=\||$)", lambda _: self.me, m["who"])
         self.facts.append({"who": who, "type": m["kind"], "value": m["value"], "message": said["id"]})
         self.facts[-1] |= {"is_ended": bool(m["ended"])}
 

@@ -22,6 +22,16 @@ FOUND: list[tuple[Language, Said, tuple[str, str, str]]] = [
     ("ru", (("Лена", "у меня аллергия на орехи, учти"),), ("preference", "аллергия на орехи", "Лена")),
     ("zh", (("小李", "加我微信 taozi_fix88"),), ("account", "taozi_fix88", "小李")),
     ("zh", (("小李", "我对花生过敏"),), ("preference", "对花生过敏", "小李")),
+    ("en", (("Tess", "got a job!! barista at Kettle"),), ("position", "barista", "Tess")),
+    ("ru", (("Лена", "нашла работу!! логист на складе"),), ("position", "логист", "Лена")),
+    ("zh", (("小李", "找到工作了! 物业前台"),), ("position", "物业前台", "小李")),
+    ("en", (("Tess", "020 7946 0018, that's mine, ring whenever"),), ("phone", "+442079460018", "Tess")),
+    ("en", (("Tess", "Hi, Tess from Birch & Co here"),), ("organization", "Birch & Co", "Tess")),
+    ("ru", (("Лена", "жена у него стоматолог, а Игорь молчит"),), ("position", "стоматолог", "жена")),
+    ("ru", (("Лена", "Свинину не ем. Остальное ем"),), ("preference", "Свинину не ем", "Лена")),
+    ("zh", (("小李", "我搬到大理啦"),), ("address", "大理", "小李")),
+    ("zh", (("小李", "小红书搜 xiaoli_mao 不关注绝交"), ("我", "关注了")), ("account", "xiaoli_mao", "小李")),
+    ("zh", (("陈静", "报价见附件。\n\n陈静\n采购经理\n杭州云帆科技有限公司"),), ("position", "采购经理", "陈静")),
 ]
 
 NONE: list[tuple[Language, Said, str]] = [
@@ -30,6 +40,11 @@ NONE: list[tuple[Language, Said, str]] = [
     ("en", (("Tess", "meet at the corner at nine dot"),), "email"),
     ("en", (("Tess", "he is 40 on the list of 5 May"),), "birthday"),
     ("ru", (("Лена", "мне 40 рублей сдачи 5 мая дали"),), "birthday"),
+    ("en", (("Tess", "my mum is fine"),), "family"),
+    ("ru", (("Лена", "мама звонила"),), "family"),
+    ("zh", (("小李", "我妈问你好"),), "family"),
+    ("en", (("Tess", "Good morning my daughter."),), "family"),
+    ("en", (("Tess", "Isaac, 17/06/2014, ring 020 7946 0018"),), "birthday"),
 ]
 
 

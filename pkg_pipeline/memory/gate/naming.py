@@ -140,7 +140,7 @@ def _strangers() -> re.Pattern[str]:
     sure = "".join(one for one in surnames if one not in data["ambiguous"])
     introduced = "|".join(f"(?<={word})" for word in data["introduces"].split("|"))
     return re.compile(
-        f"[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
+        f"(?!{data['no_strangers']})[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
         f"|(?:{introduced})[{surnames}][{HAN}]{{1,2}}?{data['after']}"
         f"|[{surnames}](?:{data['titles']})|{data['stands']}(?!谢谢)[{sure}][{HAN}]{{1,2}}?{data['after']}"
     )

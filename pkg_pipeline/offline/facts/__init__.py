@@ -5,15 +5,20 @@ Confirmation is elsewhere (B2).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
-from pkg_pipeline.offline.facts.fact_head import weighed
+from pkg_pipeline.offline.facts.fact_head import UNSURE, weighed
+from pkg_pipeline.offline.facts.forms import form_facts
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
-from pkg_pipeline.offline.facts.told import answers_in, told_in
+from pkg_pipeline.offline.facts.told import answers_in, news_in, told_in
+from pkg_pipeline.offline.facts.words import tells_nothing
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 
@@ -31,11 +36,19 @@ def find_facts(reading: Reading, embed: Embed | None = None) -> list[FoundFact]:
 
 def rules_in(reading: Reading) -> list[FoundFact]:
     """What the rules say is told in words, line by line."""
-    return [fact for line in _heard(reading) for fact in (*told_in(line, reading), *answers_in(line, reading))]
+    ways = (told_in, answers_in, news_in)
+    return [fact for line in _heard(reading) for way in ways for fact in way(line, reading)]
 
 
 def _heard(reading: Reading) -> list[Line]:
     return [line for line in reading.lines if not line.is_data]
+
+
+def _of_line(
+    line: Line, reading: Reading, countries: Sequence[str], told: dict[int, list[FoundFact]]
+) -> list[FoundFact]:
+    contacts = list(contact_facts(line, reading, countries))
+    return [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *told.get(line.index, ())]
 
 
 def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
@@ -49,9 +62,7 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
         by_line.setdefault(fact.sentence.line, []).append(fact)
     kept: dict[tuple[str, str, object], FoundFact] = {}
     for line in _heard(reading):
-        contacts = list(contact_facts(line, reading, countries))
-        found = [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *by_line.get(line.index, ())]
-        for fact in found:
+        for fact in form_facts(line, reading, countries) or _of_line(line, reading, countries, by_line):
             key = (fact.kind, fact.value.casefold(), fact.about or fact.name)
             if key not in kept or (fact.confidence > kept[key].confidence and not fact.is_ended):
                 kept[key] = fact
@@ -59,4 +70,9 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
             break
     known = {(kind, value) for kind, value, whose in kept if whose is not None}
     found = [fact for (kind, value, whose), fact in kept.items() if whose is not None or (kind, value) not in known]
-    return found[:MOST_FACTS]
+    return [_weakened(fact) for fact in found[:MOST_FACTS]]
+
+
+def _weakened(fact: FoundFact) -> FoundFact:
+    """What tells nothing stays a candidate."""
+    return replace(fact, confidence=min(fact.confidence, UNSURE)) if tells_nothing(fact.kind, fact.value) else fact

@@ -12,7 +12,7 @@ from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.dates import FoundDate, find_dates
 from pkg_pipeline.offline.facts.found import FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, marked
-from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
@@ -29,6 +29,11 @@ _LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
 """A day of another calendar is another day each year."""
 _WHO: Final = re.compile(r"(?:^|[.!?,] |\b(?:and|that|и|что) )(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})(?:['’]s)? ?$")
 """A name that no list has, right before what tells of an age."""
+_IN_A_LIST: Final = re.compile(
+    r"\W*(?P<who>[A-ZА-ЯЁ][\w'’-]+(?: [A-ZА-ЯЁ][\w'’-]+){0,2}|[\u4e00-\u9fff]{2,4}?)"
+    r"(?:[\s,:，：—–-]|\b(?:born|dob|on|родил(?:ся|ась)|д\.?р\.?)\b|生日|出生)+"
+)
+"""A name before a day, with nothing else between them than a word for birth."""
 _YEAR: Final = re.compile(r"\W{0,3}(?:of |в )?(?P<year>(?:19|20)\d\d)\b")
 _YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
 
@@ -37,9 +42,28 @@ def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     for sentence in line.sentences:
         if is_question(any_cue("reminds").sub("", any_cue("asks_back").sub("", sentence.text))):
             continue
-        found = _told(sentence, line, reading) or _wished(sentence, line, reading) or _answered(sentence, line, reading)
+        ways = (_listed, _told, _wished, _answered)
+        found = next((fact for way in ways if (fact := way(sentence, line, reading)) is not None), None)
         if found is not None:
             yield found
+
+
+def _listed(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
+    """A name and a day with its year where days of birth were asked for: a row of a list, a form that is filled in."""
+    text = sentence.text
+    asked = reading.lines[max(0, line.index - SPOKEN_OF) : line.index]
+    days = [one for one in find_dates(text, line.language, line.day) if not one.is_deadline]
+    name = _name_before(text[: days[0].start], line) if days else None
+    if name is None or not any(says("asks_birthday", one.message.text) for one in asked):
+        return None
+    value, whose = _value(days[0], text), by_name(name, reading, line.language)
+    is_called = whose.person is None or whose.person.name.startswith(name)
+    return _fact(value, whose, ANSWERED, sentence, line) if len(value) > len("mm-dd") and is_called else None
+
+
+def _name_before(lead: str, line: Line) -> str | None:
+    found = _IN_A_LIST.fullmatch(lead)
+    return None if found is None or cue(line.language, "no_name").match(found["who"]) else found["who"]
 
 
 def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
@@ -115,6 +139,8 @@ def _answered(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | N
     day = _only_day(sentence, line, reading)
     whose = asked_before("birthday", line, reading) if day is not None else UNSAID
     if day is None or (whose.person is None and whose.name is None):
+        return None
+    if whose.person == line.speaker and _name_before(sentence.text[: day.start], line) is not None:
         return None
     return _fact(_value(day, sentence.text), whose, ANSWERED, sentence, line, back=3)
 

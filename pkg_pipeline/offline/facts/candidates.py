@@ -10,14 +10,15 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import is_known, names_in
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
 from pkg_pipeline.offline.facts.plain import is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
 from pkg_pipeline.offline.facts.ways import Way, ways_of
-from pkg_pipeline.offline.facts.whose import UNSAID, asked_before, with_names
-from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.facts.whose import UNSAID, asked_before
+from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
@@ -66,7 +67,7 @@ def candidates_in(reading: Reading, told: Iterable[FoundFact]) -> list[Candidate
 def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) -> Iterator[Candidate]:
     said = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     for sentence in line.sentences:
-        if sentence.text not in said or any_cue("code").search(sentence.text):
+        if sentence.text not in said or any_cue("code").search(sentence.text) or says("vocative", sentence.text):
             continue
         text = with_names(sentence.text, reading)
         here = [fact for fact in told if fact.sentence == sentence]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact, sentence_at
 from pkg_pipeline.offline.facts.signatures import SIGNED_LINES
@@ -18,6 +19,7 @@ LEAST: Final = 0.9
 """How sure a contact is that says whose the card is."""
 LONGEST_ROW: Final = 140
 LONGEST_PIECE: Final = 60
+LONGEST_NAME: Final = 30
 _PIECES: Final = re.compile(r"[^,，;；|·•()（）\n]+")
 _ENDS: Final = re.compile(r" [—–-] |\.(?= |$)")
 
@@ -25,7 +27,7 @@ _ENDS: Final = re.compile(r" [—–-] |\.(?= |$)")
 def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]:
     """Position and organisation beside a contact that is surely somebody's, or below the closing words of a letter."""
     text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
-    signed = _signed_from(text)
+    signed = _signed_from(text, line)
     start = 0
     for row in text.split("\n"):
         owner = _owner(row, contacts)
@@ -34,11 +36,14 @@ def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]
         start += len(row) + 1
 
 
-def _signed_from(text: str) -> int:
-    """Where the rows below the closing words of a letter begin; past its end: nowhere."""
+def _signed_from(text: str, line: Line) -> int:
+    """Where the rows below the closing words of a letter, or below the sender's name alone, begin; past its end:
+    nowhere.
+    """
     rows = text.split("\n")
     for back in range(2, min(len(rows), SIGNED_LINES) + 1):
-        if any_cue("signature").match(rows[-back]):
+        own = find_person(rows[-back].strip(" ,.—-"), (line.speaker,)) if 0 < len(rows[-back]) <= LONGEST_NAME else None
+        if any_cue("signature").match(rows[-back]) or (own is not None and len(rows) > back):
             return len("\n".join(rows[: -back + 1])) + 1
     return len(text) + 1
 

@@ -90,7 +90,7 @@ def _handles(text: str) -> Iterator[Contact]:
         yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
     shape = r"(?P<value>(?!https?\b|www\b)[A-Za-z][\w.-]{4,30}(?<!\.)(?=[\s,，。!！)）;]|$))"
     for m in re.finditer(
-        rf"(?<![A-Za-z])(?:{named})(?:\s*(?:is|id|ID|号|是|：|:|—|-)\s*)+{shape}", text, re.IGNORECASE
+        rf"(?<![A-Za-z])(?:{named})(?:\s*(?:is|id|ID|号|是|搜索?|叫|：|:|—|-)\s*)+{shape}", text, re.IGNORECASE
     ):
         if (
             re.search(r"[\d_.]", m["value"])

@@ -26,7 +26,7 @@ DECIMALS: Final = 2
 SURE: Final = 0.9
 """How sure what is shown is at least: so many of those from the threshold on are right on accounts left out."""
 UNSURE: Final = 0.85
-LEAST: Final = 0.3
+LEAST: Final = 0.5
 """Less sure is not even a candidate."""
 
 

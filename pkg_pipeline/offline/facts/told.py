@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.cases import is_possessor, plain_kin
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, with_names
-from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, marked
+from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, says, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
@@ -25,6 +27,8 @@ UNSURE: Final = 0.05
 """Off for what is told of somebody who is not named there."""
 LONGEST: Final = 90
 """Characters of a value."""
+NEWS: Final = 0.9
+_AT_WORK: Final = re.compile(r"$|[.,;!…)]| (?:at|for|with|in|from|в|во|на|по|с)\b")
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _NOT: Final = re.compile(r"(?:\b(?:не|not)|n['’]t)\s*$|[没不]$")
 _SUM: Final = re.compile(r"\d ?(?:元|块|€|₽|руб|p\b|£|%)|[$£€] ?\d")
@@ -35,7 +39,7 @@ def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     """What the sentences of a message tell, questions and what is only imagined left out."""
     own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     for sentence in line.sentences:
-        if sentence.text not in own or any_cue("code").search(sentence.text):
+        if sentence.text not in own or any_cue("code").search(sentence.text) or says("vocative", sentence.text):
             continue
         is_asked = is_question(sentence.text)
         named = replace(sentence, text=with_names(sentence.text, reading))
@@ -114,7 +118,8 @@ def _whose(telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, li
         return UNSAID if person is None else Whose("yours", person)
     if cue(sentence.language, "third_verb").search(m.group()):
         found = last_marked(lead, line, reading)
-        return found if found.way == "named" else antecedent(line, lead, reading)
+        before = _said_before(sentence, m.start(), line)
+        return found if found.way == "named" else antecedent(line, before, reading)
     if telling.kind != "family" and not any_cue("mine").search(m.group()):
         found = last_marked(lead, line, reading)
         if found.way in ("named", "theirs"):
@@ -159,6 +164,18 @@ def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
         if value and not _SUM.search(value):
             lines = tuple(range(max(0, line.index - 3), line.index + 1))
             yield FoundFact(kind, value[:LONGEST], whose.person, sure, sentence, lines, whose.name)
+
+
+def news_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
+    """The trade that stands alone right behind the news of a job: "got a job!! barista at Kettle"."""
+    for before, sentence in pairwise(line.sentences):
+        m = cue(sentence.language, "job_piece").match(sentence.text)
+        if m is None or is_question(before.text) or not says("job_news", before.text):
+            continue
+        rest = sentence.text[m.end() :]
+        named = any(mark.whose.way in ("named", "theirs") for mark in marked(before.text, line, reading))
+        if not named and _AT_WORK.match(rest) and not cue(sentence.language, "unreal").search(before.text):
+            yield FoundFact("position", m.group(), line.speaker, NEWS, sentence, (line.index,))
 
 
 def is_place(value: str) -> bool:

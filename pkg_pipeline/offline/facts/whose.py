@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.facts.cases import called_kin, nominative
 from pkg_pipeline.offline.facts.gender import may_be
 from pkg_pipeline.offline.facts.signatures import is_signed
@@ -35,7 +33,11 @@ _CALLED: Final = re.compile(
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
-_BESIDE: Final = re.compile(r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+(?:\.? [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$")
+_IS_CALLED: Final = re.compile(r"(?:name(?:['’]?s| is)|(?: is|['’]s) called|зовут) (?P<name>[A-ZА-ЯЁ][\w-]{2,})\b")
+_BESIDE: Final = re.compile(
+    r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+"
+    r"(?:(?:(?<=\b[A-ZА-ЯЁ]\w)|(?<=\b[A-ZА-ЯЁ]\w\w))\.? [A-ZА-ЯЁ][\w-]+| [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$"
+)
 """A name within a sentence right before a value."""
 _OF_SOMEBODY: Final = re.compile(
     r"\b(?P<who>[A-Z][\w-]{2,})['’]s (?:new |work )?"
@@ -48,6 +50,10 @@ _BEHIND: Final = re.compile(
 )
 """A full name right behind a value, with or without what somebody does."""
 _ENDED: Final = re.compile(r"[.!?]\s|[。！？]|\n")
+_FULL_DAY: Final = re.compile(
+    r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d(?!\d)|(?<!\d)(?:19|20)\d\d(?:[./-]\d{1,2}[./-]\d{1,2}(?!\d)|年\d|(?=\W))"
+)
+"""A day with its year: between a name and a number the row of a list ends with who answers for them."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FULL_NAME: Final = re.compile(r"(?![小老阿])[\u4e00-\u9fff]{3}")
 
@@ -99,6 +105,7 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
             word = f"{title.group()}{one.word}" if title is not None and not is_known(one) else one.word
             person = one.person or _called_by_surname(one.word, people)
             found.append(Mark(one.end, _named(word, person, language)))
+    found += [Mark(m.end(), by_name(m["name"], reading, language)) for m in _IS_CALLED.finditer(text)]
     found += [Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
     found += [Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
@@ -123,17 +130,10 @@ def _role(word: str, language: Language) -> str:
     return (stem.group() if stem else word).lower()
 
 
-def with_names(text: str, reading: Reading) -> str:
-    """A text in which the names of those who take part begin with a capital."""
-    names = _capitalised(tuple(person.name for person in reading.source.participants))
-    return text if names is None else names.sub(lambda m: m.group().capitalize(), text)
-
-
-@lru_cache(maxsize=256)
-def _capitalised(people: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = {part.lower() for name in people for part in _WORD.findall(name) if len(part) >= SHORTEST_NAME}
-    words = {word for word in words if not is_also_a_word(word)}
-    return re.compile(rf"\b(?:{'|'.join(sorted(words))})\b") if words else None
+def role_in(text: str, language: Language) -> str | None:
+    """The last trade that a piece of text names."""
+    roles = [m["role"] for m in cue(language, "role").finditer(text)] or cue(language, "trade").findall(text)
+    return _role(roles[-1], language) if roles else None
 
 
 def _is_called(text: str, start: int, end: int) -> bool:
@@ -218,7 +218,7 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
     """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
     text = line.message.text
     before, start, end, after = span
-    lead, tail = text[before:start], text[end:after]
+    lead, tail = _FULL_DAY.split(text[before:start])[-1], text[end:after]
     head = text.rfind("\n", 0, start) + 1
     label = text[max(before, head) : end]
     found = _labelled(label, line, reading)
@@ -253,6 +253,8 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
     if found.way != "unsaid":
         return found
+    if any_cue("behind_mine").match(tail):
+        return Whose("own", line.speaker)
     found = last_marked(lead, line, reading, kind)
     if found.way not in ("unsaid", "yours"):
         return found
@@ -286,7 +288,7 @@ def _labelled(text: str, line: Line, reading: Reading) -> Whose:
         re.IGNORECASE,
     )
     m = card or cue(line.language, "label").match(text)
-    if m is None or cue(line.language, "no_name").match(m["who"]):
+    if m is None or cue(line.language, "no_name").match(m["who"]) or _FULL_DAY.search(text, m.end("who")):
         return UNSAID
     found = by_name(m["who"], reading, line.language)
     return Whose("labelled", found.person, found.name)
@@ -308,7 +310,7 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
         if not about and (of := _OF_SOMEBODY.search(sentence)):
             about = [by_name(of["who"] or of["whose"], reading, one.language)]
         if about:
-            last = about[-1]
+            last = ([who for who in about if who.way == "named"] or about)[-1]
             return last if last.person or last.name else antecedent(one, "", reading)
         return UNSAID if any_cue("asks_other").search(sentence) else Whose("asked", line.speaker)
     return UNSAID
