@@ -40,6 +40,7 @@ QUICK: dict[str, list[str]] = {
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],
     "recall_everywhere": [],
+    "recall_left_out": [],
     "echo": [],
     "sessions_append": ["--requests", "20", "--rounds", "1"],
     "sessions_window": ["--sizes", "100", "1000", "10000", "--requests", "100"],

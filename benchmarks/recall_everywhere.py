@@ -31,7 +31,7 @@ from benchmarks.recall_in_memory import COUNTER, CachedEmbedder, CorpusInMemory,
 from benchmarks.recall_sets import Asked, Corpus, corpora  # noqa: E402
 from pkg_pipeline.memory import hashing  # noqa: E402
 from pkg_pipeline.memory.languages.scripts import HAN  # noqa: E402
-from pkg_pipeline.stages.recall.stage import RecallRequest, recall  # noqa: E402
+from pkg_pipeline.stages.recall.stage import RecallRequest, RecallSettings, recall  # noqa: E402
 
 BUDGETS = (500, 1000, 2000, 4100)
 COVERAGE = 0.8
@@ -88,8 +88,8 @@ def evaluate(system: System, questions: Sequence[Asked], budgets: Sequence[int] 
     return scores
 
 
-def recall_system(memory: CorpusInMemory) -> System:
-    parts = memory.parts()
+def recall_system(memory: CorpusInMemory, settings: RecallSettings | None = None) -> System:
+    parts = memory.parts(settings)
 
     def ask(one: Asked, budget: int) -> tuple[str, list[str]]:
         chat = None if one.chat is None else hashing.chat_id("jsonl", one.chat)

@@ -115,6 +115,17 @@ class RecallParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """The candidates before ranking, and what the question names."""
+
+    candidates: tuple[Candidate, ...]
+    asked: AskedFor
+    mode: RecallMode
+    model: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The ranked candidates before rendering."""
 
@@ -145,6 +156,13 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
 
 def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
+    one = search(parts, request)
+    order = ranked(one.candidates, one.asked, parts.settings.ranking)
+    return Found(tuple(order), one.mode, one.model, one.warnings)
+
+
+def search(parts: RecallParts, request: RecallRequest) -> Searched:
+    """The candidates of a question. Raises as ``recall``."""
     _checked(request)
     queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, request.moment)
     time = read_time(request.query, asked_at=request.moment, zone=parts.settings.zone)
@@ -170,7 +188,7 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
     warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)
-    return Found(tuple(ranked(candidates, asked, parts.settings.ranking)), mode, model, warnings)
+    return Searched(tuple(candidates), asked, mode, model, warnings)
 
 
 def _checked(request: RecallRequest) -> None:
