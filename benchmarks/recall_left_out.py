@@ -80,7 +80,7 @@ def fitted(value: Value, names: Sequence[str]) -> RankingRules:
 
 def kin(name: str) -> str:
     """What is left out together: the questions to one text."""
-    return name.removeprefix("facts_").removeprefix("asked_") if "_" in name else f"own {name}"
+    return name.split("_", 1)[1] if "_" in name else f"own {name}"
 
 
 def told(rules: RankingRules) -> str:
