@@ -18,6 +18,7 @@ from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
+from pkg_pipeline.memory.recall.wishes import wishes
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.timestamps import iso
@@ -184,7 +185,7 @@ def search(parts: RecallParts, request: RecallRequest) -> Searched:
     vector, warning = _embedded(parts, facts, list(queries))
     query = _search_query(request, facts, words, vector)
     candidates = _searched(parts, query, time)
-    asked = _asked_for(parts, candidates, facts, time)
+    asked = _asked_for(parts, request.query, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
     warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)
@@ -287,7 +288,7 @@ def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> lis
 
 
 def _asked_for(
-    parts: RecallParts, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
+    parts: RecallParts, question: str, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
 ) -> AskedFor:
     """Speakers and times the question means. A named event is dated by the candidate that shares most of its terms."""
     sides: list[tuple[datetime | None, datetime | None]] = []
@@ -308,6 +309,7 @@ def _asked_for(
         periods=tuple((period.start, period.end) for period in time.periods),
         sides=tuple(sides),
         asks_when=time.asks_when,
+        wishes=wishes(question),
     )
 
 
