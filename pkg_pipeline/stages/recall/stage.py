@@ -32,6 +32,8 @@ MOST_TOP_K = 200
 DEFAULT_TOKENS = 1_000
 FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
 """Minimum of candidates, their step (fewer distinct statements), and candidates per wanted line."""
+MOST_MEANT = 2
+"""Where a question may mean more people, none of them is searched apart."""
 TOKENS_PER_LINE = 20
 """Estimate to limit the candidates. Measured: 60, 120 and 200 candidates at 1000, 2000 and 4100 tokens lose nothing, 60
 at 4100 tokens lose 1.7 points.
@@ -184,7 +186,7 @@ def search(parts: RecallParts, request: RecallRequest) -> Searched:
         raise ChatUnknown(str(request.chat_id))
     vector, warning = _embedded(parts, facts, list(queries))
     query = _search_query(request, facts, words, vector)
-    candidates = _searched(parts, query, time)
+    candidates = _searched(parts, request, query, time)
     asked = _asked_for(parts, request.query, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
@@ -278,13 +280,28 @@ def _with_limits(request: RecallRequest, settings: RecallSettings) -> RecallRequ
     return replace(request, max_tokens=settings.max_tokens)
 
 
-def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
+def _searched(parts: RecallParts, request: RecallRequest, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
+    """What is found in the scope, and in each time and with each person that the question names."""
     found = {one.no: one for one in parts.store.search(query)}
-    is_open = query.at_from is None and query.at_to is None
-    for period in time.periods[:2] if is_open else ():
-        for one in parts.store.search(replace(query, at_from=period.start, at_to=period.end)):
-            found.setdefault(one.no, one)
+    narrower: list[SearchQuery] = []
+    if query.at_from is None and query.at_to is None:
+        narrower += [replace(query, at_from=one.start, at_to=one.end) for one in time.periods[:2]]
+    if request.entity_id is None and request.chat_id is None and len(query.facts.meant) <= MOST_MEANT:
+        narrower += filter(None, (_with_person(parts, query, person) for person in query.facts.meant))
+    for one in narrower:
+        for candidate in parts.store.search(one):
+            found.setdefault(candidate.no, candidate)
     return [found[no] for no in sorted(found)]
+
+
+def _with_person(parts: RecallParts, query: SearchQuery, person: UUID) -> SearchQuery | None:
+    """The same search within what belongs to a person; None where that is nothing."""
+    facts = parts.store.question_facts(
+        FactsQuery(tuple(query.words), entity_id=person, at_from=query.at_from, at_to=query.at_to)
+    )
+    if facts.unknown is not None or not any(scope.chunks for scope in facts.scopes):
+        return None
+    return replace(query, facts=facts, entity_id=person, limit=FEWEST_CANDIDATES)
 
 
 def _asked_for(
