@@ -6,20 +6,28 @@ a point of the printed ones of ``recall_everywhere``, and a set of weights costs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log1p
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.recall_everywhere import BUDGETS, COVERAGE, RUN, runs, words
 from benchmarks.recall_in_memory import COUNTER, CachedEmbedder, CorpusInMemory
 from benchmarks.recall_sets import Asked, Corpus
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.recall.ranking import AskedFor
-from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
+from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.stages.recall.stage import FEWEST_CANDIDATES, TOKENS_PER_LINE, RecallRequest, search
 
-Order = Callable[[Sequence[Candidate], AskedFor], Sequence[Ranked]]
+Floats = NDArray[np.float64]
+Kept = dict[tuple[int, int, float], "Weighable"]
 
+WEIGHED = ("looks", "neighbours", "speaker", "period", "relation", "dated")
+UNITS = RankingRules(speaker=1.0, period=1.0, dated=1.0, relation=1.0, neighbours=1.0, repeat=0.0)
 HEADING_TOKENS = 9
 LEAST_TOKENS = 3
 MOST = 4100
@@ -91,6 +99,44 @@ def _places(tokens: Sequence[str], text: str) -> frozenset[int]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Weighable:
+    """What recall looks at for a budget: each candidate's parts unweighted by name, and the place of its talk."""
+
+    candidates: tuple[Candidate, ...]
+    base: Floats
+    parts: dict[str, Floats]
+    talks: tuple[int, ...]
+
+
+def weighable(case: Case, budget: int, lexical: float) -> Weighable:
+    """The parts as the ranking reckons them; what neighbours lend rests on the weight of words."""
+    order = ranked(case.within(budget), case.asked, replace(UNITS, lexical=lexical))
+    found = tuple(entry.candidate for entry in order)
+    parts = {name: np.zeros(len(order)) for name in WEIGHED}
+    base = np.zeros(len(order))
+    for place, entry in enumerate(order):
+        for name, value in entry.parts:
+            (parts.get(name, base))[place] += value
+    numbers: dict[object, int] = {}
+    talks = tuple(numbers.setdefault(one.interaction_id, len(numbers)) for one in found)
+    return Weighable(found, base, parts, talks)
+
+
+def order_of(given: Weighable, rules: RankingRules, looks: float) -> list[Candidate]:
+    """The candidates by these weights; ``looks``: times the weights in force."""
+    scores = given.base + looks * given.parts["looks"]
+    for name in WEIGHED[1:]:
+        scores = scores + getattr(rules, name) * given.parts[name]
+    best_first = np.argsort(-scores, kind="stable")
+    heard: Counter[int] = Counter()
+    for place in best_first:
+        talk = given.talks[place]
+        scores[place] -= rules.repeat * log1p(heard[talk])
+        heard[talk] += 1
+    return [given.candidates[place] for place in np.argsort(-scores, kind="stable")]
+
+
 def hit(case: Case, order: Sequence[Candidate], budget: int) -> float:
     """The share of the evidence in a block of the first lines that fit."""
     left, days, said = budget, set[tuple[str, str]](), dict[int, set[int]]()
@@ -110,16 +156,17 @@ def hit(case: Case, order: Sequence[Candidate], budget: int) -> float:
     return sum(found) / len(found)
 
 
-def measured(given: Sequence[Case], order: Order, budgets: Sequence[int] = BUDGETS) -> list[dict[int, float]]:
-    """Each question's hit at each budget."""
-    found: list[dict[int, float]] = []
-    for case in given:
-        shares: dict[int, float] = {}
-        ranked: dict[int, list[Candidate]] = {}
-        for budget in budgets:
-            fits = case.within(budget)
-            if len(fits) not in ranked:
-                ranked[len(fits)] = [entry.candidate for entry in order(fits, case.asked)]
-            shares[budget] = hit(case, ranked[len(fits)], budget)
-        found.append(shares)
-    return found
+def measured(given: Sequence[Case], kept: Kept, rules: RankingRules, looks: float) -> float:
+    """The mean hit over questions and budgets, in percent."""
+    total = 0.0
+    for number, case in enumerate(given):
+        orders: dict[int, list[Candidate]] = {}
+        for budget in BUDGETS:
+            reach = max(FEWEST_CANDIDATES, budget // TOKENS_PER_LINE)
+            if reach not in orders:
+                key = number, reach, rules.lexical
+                if key not in kept:
+                    kept[key] = weighable(case, budget, rules.lexical)
+                orders[reach] = order_of(kept[key], rules, looks)
+            total += hit(case, orders[reach], budget)
+    return 100 * total / len(given) / len(BUDGETS)

@@ -15,18 +15,18 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.recall_cases import Case, cases, measured  # noqa: E402
+from benchmarks.recall_cases import Case, Kept, cases, measured  # noqa: E402
 from benchmarks.recall_everywhere import BUDGETS, evaluate, plain_systems, recall_system  # noqa: E402
 from benchmarks.recall_in_memory import CachedEmbedder, CorpusInMemory  # noqa: E402
 from benchmarks.recall_sets import corpora  # noqa: E402
-from pkg_pipeline.memory.recall.ranking import RankingRules, ranked  # noqa: E402
+from pkg_pipeline.memory.recall.ranking import LOOKS, RankingRules  # noqa: E402
 from pkg_pipeline.stages.recall.stage import RecallSettings  # noqa: E402
 
 GRID: dict[str, tuple[float, ...]] = {
@@ -37,6 +37,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "period": (0.0, 0.2, 0.4, 0.6, 0.8),
     "relation": (0.0, 0.15, 0.3, 0.5),
     "dated": (0.0, 0.05, 0.1, 0.2),
+    "looks": (0.0, 0.5, 1.0, 1.5),
 }
 START = RankingRules(lexical=1.0, speaker=0.0, period=0.0, dated=0.0, relation=0.0, repeat=0.0, neighbours=0.0)
 """Nothing but both scores, so that no earlier choice is handed on."""
@@ -44,47 +45,64 @@ LEAST_GAIN = 0.02
 MOST_QUESTIONS = 100
 """Points: less is no reason to move a weight. Of a big corpus every n-th question takes part in a choice."""
 
-Value = Callable[[str, RankingRules], float]
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Weights, ``looks`` as a multiple of those in force."""
+
+    rules: RankingRules = START
+    looks: float = 0.0
+
+    def but(self, weight: str, size: float) -> Choice:
+        if weight == "looks":
+            return replace(self, looks=size)
+        return replace(self, rules=replace(self.rules, **{weight: size}))
+
+    def whole(self) -> RankingRules:
+        return replace(self.rules, looks={wish: self.looks * size for wish, size in LOOKS.items()})
+
+    def told(self) -> str:
+        return " ".join(f"{name} {self.looks if name == 'looks' else getattr(self.rules, name):g}" for name in GRID)
+
+
+Value = Callable[[str, Choice], float]
 
 
 def valued(sets: Mapping[str, Sequence[Case]]) -> Value:
     """The mean hit of a corpus over its questions and all budgets, in percent, each reckoned once."""
     known: dict[tuple[str, str], float] = {}
+    kept: dict[str, Kept] = {name: {} for name in sets}
 
-    def value(name: str, rules: RankingRules) -> float:
-        key = name, repr(rules)
+    def value(name: str, choice: Choice) -> float:
+        key = name, choice.told()
         if key not in known:
-            found = measured(sets[name], lambda few, asked: ranked(few, asked, rules))
-            known[key] = 100 * sum(sum(one.values()) for one in found) / len(found) / len(BUDGETS)
+            known[key] = measured(sets[name], kept[name], choice.rules, choice.looks)
         return known[key]
 
     return value
 
 
-def fitted(value: Value, names: Sequence[str]) -> RankingRules:
+def fitted(value: Value, names: Sequence[str]) -> Choice:
     """The weights that serve these corpora best, by coordinates."""
 
-    def mean(rules: RankingRules) -> float:
-        return sum(value(name, rules) for name in names) / len(names)
+    def mean(choice: Choice) -> float:
+        return sum(value(name, choice) for name in names) / len(names)
 
-    rules, best, is_moved = START, mean(START), True
+    choice, is_moved = Choice(), True
+    best = mean(choice)
     while is_moved:
         is_moved = False
         for weight, grid in GRID.items():
             for size in grid:
-                other = replace(rules, **{weight: size})
+                other = choice.but(weight, size)
                 if (found := mean(other)) > best + LEAST_GAIN:
-                    rules, best, is_moved = other, found, True
-    return rules
+                    choice, best, is_moved = other, found, True
+    return choice
 
 
 def kin(name: str) -> str:
     """What is left out together: the questions to one text."""
     return name.split("_", 1)[1] if "_" in name else f"own {name}"
-
-
-def told(rules: RankingRules) -> str:
-    return " ".join(f"{weight} {getattr(rules, weight):g}" for weight in GRID)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -97,7 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     value = valued({name: given[:: -(-len(given) // MOST_QUESTIONS)] for name, given in sets.items()})
     print("| hit at " + " / ".join(map(str, BUDGETS)) + " | questions | plain | weights chosen without it | in force |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    chosen: dict[str, RankingRules] = {}
+    chosen: dict[str, Choice] = {}
     for name, corpus in told_of.items():
         others = [other for other in sets if kin(other) != kin(name)]
         chosen[name] = fitted(value, others)
@@ -106,15 +124,15 @@ def main(argv: list[str] | None = None) -> int:
         embedder.save()
         ours = [
             evaluate(recall_system(memory, RecallSettings(ZoneInfo("UTC"), ranking=rules)), corpus.questions)
-            for rules in (chosen[name], RankingRules())
+            for rules in (chosen[name].whole(), RankingRules())
         ]
         cells = [" / ".join(f"{max(one.mean(budget) for one in plain):.1f}" for budget in BUDGETS)]
         cells += [" / ".join(f"{one.mean(budget):.1f}" for budget in BUDGETS) for one in ours]
         print(f"| {name} | {len(corpus.questions)} | " + " | ".join(cells) + " |", flush=True)
     print()
-    for name, rules in chosen.items():
-        print(f"- without {name}: {told(rules)}")
-    print(f"- on all: {told(fitted(value, list(sets)))}\n- in force: {told(RankingRules())}")
+    for name, choice in chosen.items():
+        print(f"- without {name}: {choice.told()}")
+    print(f"- on all: {fitted(value, list(sets)).told()}\n- in force: {Choice(RankingRules(), 1.0).told()}")
     return 0
 
 
