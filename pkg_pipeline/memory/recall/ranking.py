@@ -1,8 +1,7 @@
 """Ranks the chunks of a search by scores alone.
 
 BM25 (by its best) and cosine (min-max) are added, which measured better than reciprocal rank fusion; speaker, period
-and the look of an answer are priors. Recency and importance measured worse and are not used; a question for what holds
-now only puts its newest answers in front.
+and the look of an answer are priors. Recency and importance measured worse and are not used.
 """
 
 from __future__ import annotations
@@ -60,9 +59,6 @@ NEARER = 0.8
 FOUND_SHARE = 0.5
 FEW_SPEAKERS = 8
 """Where more speak at once, several talks lie between one another, and neighbours say less."""
-VALUES: frozenset[Wish] = frozenset({"amount", "contact", "time"})
-NOT_FAR = 0.6
-"""Share of the best score from which on the newest answer goes first."""
 DATED_SCORE = 0.3
 """Importance of a message with only a date (P15)."""
 
@@ -90,20 +86,7 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
             parts.append(("looks", looks))
         scored.append(Ranked(one, _sum(parts), tuple(parts)))
     scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), str(entry.candidate.id)))
-    order = _spread(scored, rules.repeat)
-    return _newest_first(order, asked.wishes) if "newest" in asked.wishes else order
-
-
-def _newest_first(order: list[Ranked], wanted: frozenset[Wish]) -> list[Ranked]:
-    """What looks like an answer and is not far behind the best, newest first, before all others."""
-    looks: frozenset[Wish] = wanted & VALUES or frozenset({"newest"})
-    floor = NOT_FAR * max((entry.score for entry in order), default=0.0)
-    front = [
-        entry for entry in order if entry.score >= floor and any(answers(wish, entry.candidate.text) for wish in looks)
-    ]
-    front.sort(key=lambda entry: entry.candidate.at, reverse=True)
-    taken = {entry.candidate.no for entry in front}
-    return [*front, *(entry for entry in order if entry.candidate.no not in taken)]
+    return _spread(scored, rules.repeat)
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> float:

@@ -9,8 +9,6 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
@@ -18,12 +16,13 @@ from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.memory.recall.wishes import wishes
+from pkg_pipeline.memory.recall.wishes import Wish, wishes
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, TokenCounter, Vectors
+from pkg_pipeline.stages.ports import TermAnalyzer, TokenCounter, Vectors
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, require_past
+from pkg_pipeline.stages.recall.question_vector import Embedders, embedded
 from pkg_pipeline.stages.recall.records import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
 from pkg_pipeline.stages.recall.words import Words, foreign_names
 
@@ -40,13 +39,6 @@ at 4100 tokens lose 1.7 points.
 """
 ANEW = "what was summarised, read or folded anew since known_as_of is not found as it was then"
 """The index is of today; its pieces are left out where what they say was made later (B11)."""
-
-ASKED_SHARE = 0.5
-"""Weight of the original question in the search vector; its phrasings share the rest."""
-
-
-Embedders = Callable[[str], Embedder | None]
-"""Model of a vector space → its embedder, None if not configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +128,7 @@ class Found:
     mode: RecallMode
     model: str | None
     warnings: tuple[str, ...]
+    wishes: frozenset[Wish] = frozenset()
 
 
 def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
@@ -149,6 +142,7 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
         top_k=request.top_k,
         zone=parts.settings.zone,
         language=detect([request.query]),
+        wishes=found.wishes,
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
     warnings = found.warnings if request.known_as_of is None else (*found.warnings, ANEW)
@@ -161,7 +155,8 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
     one = search(parts, request)
     order = ranked(one.candidates, one.asked, parts.settings.ranking)
-    return Found(tuple(order), one.mode, one.model, one.warnings)
+    wanted = frozenset[Wish]() if one.asked.periods else one.asked.wishes
+    return Found(tuple(order), one.mode, one.model, one.warnings, wanted)
 
 
 def search(parts: RecallParts, request: RecallRequest) -> Searched:
@@ -184,7 +179,7 @@ def search(parts: RecallParts, request: RecallRequest) -> Searched:
         raise EntityUnknown(str(request.entity_id))
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
-    vector, warning = _embedded(parts, facts, list(queries))
+    vector, warning = embedded(parts.embedders, facts, list(queries))
     query = _search_query(request, facts, words, vector)
     candidates = _searched(parts, request, query, time)
     asked = _asked_for(parts, request.query, candidates, facts, time)
@@ -208,36 +203,6 @@ def _checked(request: RecallRequest) -> None:
 
 def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(term_number, terms)))
-
-
-def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> tuple[Vectors | None, str | None]:
-    """(the question's vector in the active space, None), or (None, why only keywords are used) (L10)."""
-    space = facts.space
-    if space is None or all(scope.chunks == 0 for scope in facts.scopes):
-        return None, "nothing that was asked for has a vector yet: keywords only"
-    embedder = parts.embedders(space.model)
-    if embedder is None:
-        return None, f"no embedder for {space.model} is set up: keywords only"
-    try:
-        vectors = embedder.embed(queries)
-    except EmbedderError as error:
-        return None, f"the embedder failed ({error}): keywords only"
-    except Exception as error:  # noqa: BLE001 - a damaged installation stops no read either; its words may be the text's
-        return None, f"the embedder failed ({type(error).__name__}): keywords only"
-    vector = _together(vectors)
-    if vector is None:
-        return None, f"{space.model} sees nothing in the question: keywords only"
-    if space.dimensions is not None and len(vector) != space.dimensions:
-        return None, f"{space.model} gives {len(vector)} dimensions, not {space.dimensions}: keywords only"
-    return vector, None
-
-
-def _together(vectors: Vectors) -> Vectors | None:
-    """The unit vector of the question (first row) and its phrasings, zero vectors ignored; None if all are zero."""
-    others = vectors[1:][vectors[1:].any(axis=1)]
-    whole = vectors[0] if not len(others) else ASKED_SHARE * vectors[0] + (1 - ASKED_SHARE) * others.mean(axis=0)
-    length = float(np.linalg.norm(whole))
-    return np.asarray(whole / length, np.float32) if length > 0 else None
 
 
 def _search_query(

@@ -246,14 +246,3 @@ def test_what_looks_like_an_answer_gains() -> None:
     rules = replace(PLAIN, looks={"amount": 0.25})
     assert scores(given_, asked, rules) == pytest.approx({1: 1.0, 2: 1.25})
     assert scores(given_, NOBODY, rules) == pytest.approx({1: 1.0, 2: 1.0})
-
-
-def test_the_newest_answer_goes_before_an_older_one_that_matches_more() -> None:
-    older = candidate(1, lexical=10.0, text="the rent is 640", at=START)
-    newer = candidate(2, lexical=8.0, text="670 from May on", at=START + hours(900))
-    loose = candidate(3, lexical=1.0, text="I am 41", at=START + hours(1800))
-    said = candidate(4, lexical=9.0, text="we spoke of the rent", at=START + hours(2000))
-    now = AskedFor(wishes=frozenset({"newest", "amount"}))
-    rules = replace(PLAIN, looks={})
-    assert order(ranked([older, newer, loose, said], now, rules)) == [2, 1, 4, 3]
-    assert order(ranked([older, newer, loose, said], AskedFor(wishes=frozenset({"amount"})), rules)) == [1, 4, 2, 3]
