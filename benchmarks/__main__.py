@@ -40,6 +40,7 @@ QUICK: dict[str, list[str]] = {
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],
     "recall_everywhere": [],
+    "recall_left_out": [],
     "echo": [],
     "context_lengths": [],
     "sessions_append": ["--requests", "20", "--rounds", "1"],

@@ -31,7 +31,7 @@ from benchmarks.recall_in_memory import COUNTER, CachedEmbedder, CorpusInMemory,
 from benchmarks.recall_sets import Asked, Corpus, corpora  # noqa: E402
 from pkg_pipeline.memory import hashing  # noqa: E402
 from pkg_pipeline.memory.languages.scripts import HAN  # noqa: E402
-from pkg_pipeline.stages.recall.stage import RecallRequest, recall  # noqa: E402
+from pkg_pipeline.stages.recall.stage import RecallRequest, RecallSettings, recall  # noqa: E402
 
 BUDGETS = (500, 1000, 2000, 4100)
 COVERAGE = 0.8
@@ -88,8 +88,25 @@ def evaluate(system: System, questions: Sequence[Asked], budgets: Sequence[int] 
     return scores
 
 
-def recall_system(memory: CorpusInMemory) -> System:
-    parts = memory.parts()
+def newest_first(system: System, questions: Sequence[Asked], budget: int = 1000) -> tuple[int, int, int, int, int]:
+    """Of the questions for what holds now: how many, whose newest message is in the first place, is named at all;
+    and of those with an older value: how many, and where the newest stands before it (or it alone is named).
+    """
+    first = named = older = before = count = 0
+    for one in questions:
+        if one.kind != "newest":
+            continue
+        _, keys = system(one, budget)
+        places = [keys.index(key) for key, _ in one.evidence if key in keys]
+        others = [keys.index(key) for key, _ in one.before if key in keys]
+        count, first, named = count + 1, first + (0 in places), named + bool(places)
+        if one.before:
+            older, before = older + 1, before + (bool(places) and min(places) < min(others, default=len(keys)))
+    return count, first, named, older, before
+
+
+def recall_system(memory: CorpusInMemory, settings: RecallSettings | None = None) -> System:
+    parts = memory.parts(settings)
 
     def ask(one: Asked, budget: int) -> tuple[str, list[str]]:
         chat = None if one.chat is None else hashing.chat_id("jsonl", one.chat)
@@ -182,9 +199,18 @@ def main(argv: list[str] | None = None) -> int:
     for corpus in corpora(given.only):
         results = {name: evaluate(one, corpus.questions) for name, one in plain_systems(corpus, embedder).items()}
         embedder.save()
-        results["recall"] = evaluate(recall_system(CorpusInMemory(corpus.said, embedder)), corpus.questions)
+        ours = recall_system(CorpusInMemory(corpus.said, embedder))
+        results["recall"] = evaluate(ours, corpus.questions)
         embedder.save()
         show(corpus, results, by_kind=given.kinds)
+        for name, system in (("recall", ours), *plain_systems(corpus, embedder).items()):
+            count, first, named, older, before = newest_first(system, corpus.questions)
+            if count:
+                print(
+                    f"- {name}, newest values within 1000 tokens: {first} of {count} in the first place, "
+                    f"{named} named; {before} of {older} before the older one"
+                )
+        print()
         for place, one in enumerate(corpus.questions):
             hits = {
                 f"{name} {budget}": scores.hits[budget][place] for name, scores in results.items() for budget in BUDGETS

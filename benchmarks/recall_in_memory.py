@@ -130,11 +130,11 @@ class CorpusInMemory:
             }
             if 0 < len(who) <= NAME_LIMIT:
                 meant[term] = who
-        scope = query.chat_id or EVERYTHING
+        scope = query.entity_id or query.chat_id or EVERYTHING
         return QuestionFacts(
             unknown=None,
             space=SPACE,
-            scopes=(ScopeFacts(scope, int(self._within(query.chat_id).sum()), is_indexed=False),),
+            scopes=(ScopeFacts(scope, int(self._within(query).sum()), is_indexed=False),),
             chunks=len(self.chunks),
             document_frequencies={term: len(self._postings[term][0]) for term in query.terms if term in self._postings},
             meant=tuple(sorted({one for who in meant.values() for one in who})),
@@ -142,7 +142,7 @@ class CorpusInMemory:
         )
 
     def search(self, query: SearchQuery) -> list[Candidate]:
-        fits = self._within(query.chat_id) & (self._times <= query.as_of.timestamp())
+        fits = self._within(query) & (self._times <= query.as_of.timestamp())
         if query.at_from is not None:
             fits &= self._times >= query.at_from.timestamp()
         if query.at_to is not None:
@@ -163,10 +163,19 @@ class CorpusInMemory:
         found = [self._candidate(place, float(lexical[place]), float(similarity[place])) for place in order]
         return sorted(found, key=lambda one: (-(one.similarity or 0), -one.lexical, one.no))
 
-    def _within(self, chat_id: UUID | None) -> NDArray[np.bool_]:
-        if chat_id is None:
+    def _within(self, query: FactsQuery | SearchQuery) -> NDArray[np.bool_]:
+        if query.entity_id is not None:
+            return self._with_person(query.entity_id)
+        if query.chat_id is None:
             return np.ones(len(self.chunks), bool)
-        return self._chats == chat_id.int & (2**62 - 1)
+        return self._chats == query.chat_id.int & (2**62 - 1)
+
+    def _with_person(self, person: UUID) -> NDArray[np.bool_]:
+        """All of a chat of two, and one's own messages in a group."""
+        own = np.array([chunk.sender_entity_id == person for chunk in self.chunks])
+        chat = self._chats[own][0]
+        people = {chunk.sender_entity_id for chunk in self.chunks if chunk.chat_id.int & (2**62 - 1) == chat}
+        return self._chats == chat if len(people) == 2 else own
 
     def _candidate(self, place: int, lexical: float, similarity: float) -> Candidate:
         chunk = self.chunks[place]

@@ -39,11 +39,13 @@ class Asked:
     at: datetime
     evidence: tuple[tuple[str, str], ...]
     chat: str | None = None
+    before: tuple[tuple[str, str], ...] = ()
+    """What held before the newest value that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """``is_for_measuring``: its licence allows no weights to be fitted to it."""
+    """``is_for_measuring``: no weights are fitted to it, for its licence or because it is kept apart."""
 
     name: str
     said: tuple[Said, ...]
@@ -59,6 +61,8 @@ def corpora(names: Sequence[str] = ()) -> Iterator[Corpus]:
         "threads": agent_threads,
         **{language: lambda language=language: _own(language) for language in LANGUAGES},
         **{f"facts_{language}": lambda language=language: facts(language) for language in LANGUAGES},
+        **{f"asked_{language}": lambda language=language: of_accounts(language) for language in LANGUAGES},
+        **{f"held_{language}": lambda language=language: of_accounts(language, held=True) for language in LANGUAGES},
     }
     for name in names or makers:
         try:
@@ -222,6 +226,25 @@ def facts(language: str) -> Corpus:
             label = kind if asking == language else "crossing"
             questions.append(Asked(templates[kind].format(who=who), label, asked_at, evidence))
     return Corpus(f"facts_{language}", tuple(said.values()), tuple(questions))
+
+
+def of_accounts(language: str, *, held: bool = False) -> Corpus:
+    """Every other question of ``questions/accounts_LANGUAGE.jsonl``; those between them are ``held``: only measured."""
+    worlds = [world for world in load_accounts() if world.language == language]
+    said = {(world.name, key): one for world in worlds for key, one in _said(world)}
+    asked_at = max(one.at for one in said.values()) + LATER
+    questions: list[Asked] = []
+    for row in _lines(QUESTIONS / f"accounts_{language}.jsonl")[held::2]:
+        evidence, before = (
+            tuple((said[row["account"], key].key, said[row["account"], key].text) for key in row.get(name, ()))
+            for name in ("evidence", "before")
+        )
+        if fingerprint(text for _, text in (*evidence, *before)) != row["fingerprint"]:
+            raise ValueError(f"an account has changed under the question {row['question']!r}")
+        label = row["kind"] if row["language"] == language or row["kind"] == "newest" else f"{row['kind']}, crossing"
+        questions.append(Asked(row["question"], label, asked_at, evidence, before=before))
+    name = f"{'held' if held else 'asked'}_{language}"
+    return Corpus(name, tuple(said.values()), tuple(questions), is_for_measuring=held)
 
 
 def _said(world: World) -> Iterator[tuple[str, Said]]:

@@ -1,19 +1,23 @@
 """Ranks the chunks of a search by scores alone.
 
-BM25 (by its best) and cosine (min-max) are added, which measured better than reciprocal rank fusion; speaker and period
-are priors. Recency and importance measured worse and are not used.
+BM25 (by its best) and cosine (min-max) are added, which measured better than reciprocal rank fusion; speaker, period
+and the look of an answer are priors. Recency and importance measured worse and are not used.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from heapq import heapify, heappop, heapreplace
 from math import log1p
 from uuid import UUID
 
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
+from pkg_pipeline.memory.recall.wishes import Wish, answers
+
+LOOKS: Mapping[Wish, float] = {"amount": 0.2, "time": 0.2, "instruction": 0.2, "contact": 0.4, "preference": 0.4}
+"""What a piece gains that looks like an answer to what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +25,9 @@ class RankingRules:
     """Weights, relative to a best BM25 and best cosine of 1.
 
     ``speaker``, ``period``: named in the question. ``dated``: has a date where one is asked for. ``relation``: on the
-    right side of a named event. ``derived``: a summary or item. ``repeat``: penalty per further chunk of an
-    interaction, times log of their number. ``neighbours``: share of what is found around it
-    in its conversation.
+    right side of a named event. ``looks``: like an answer, by what is asked for. ``derived``: a summary or item.
+    ``repeat``: penalty per further chunk of an interaction, times log of their number. ``neighbours``: share of what is
+    found around it in its conversation.
     """
 
     lexical: float = 0.8
@@ -32,6 +36,7 @@ class RankingRules:
     period: float = 0.4
     dated: float = 0.05
     relation: float = 0.3
+    looks: Mapping[Wish, float] = field(default_factory=lambda: LOOKS)
     derived: Mapping[ChunkSource, float] | None = None
     repeat: float = 0.015
     neighbours: float = 0.3
@@ -45,6 +50,7 @@ class AskedFor:
     periods: tuple[tuple[datetime, datetime], ...] = ()
     sides: tuple[tuple[datetime | None, datetime | None], ...] = ()
     asks_when: bool = False
+    wishes: frozenset[Wish] = frozenset()
 
 
 REACH = 6
@@ -72,9 +78,12 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
         for parts, lent in zip(found, _lent(candidates, [*map(_sum, found)]), strict=True):
             if lent:
                 parts.append(("neighbours", rules.neighbours * lent))
+    wanted: list[tuple[Wish, float]] = [(wish, weight) for wish, weight in rules.looks.items() if wish in asked.wishes]
     scored: list[Ranked] = []
     for one, parts in zip(candidates, found, strict=True):
         parts += _priors(one, asked, rules)
+        if looks := sum(weight for wish, weight in wanted if answers(wish, one.text)):
+            parts.append(("looks", looks))
         scored.append(Ranked(one, _sum(parts), tuple(parts)))
     scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), str(entry.candidate.id)))
     return _spread(scored, rules.repeat)
@@ -134,22 +143,13 @@ def within(at: datetime, side: tuple[datetime | None, datetime | None]) -> bool:
 
 
 def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
-    """Reorders with the penalty for interactions that already occur."""
+    """Reorders with the penalty for interactions that already occur: by how many of its own stand before."""
     if repeat <= 0:
         return scored
-    heard: dict[UUID | None, int] = {}
-    waiting = [(-entry.score, place, 0) for place, entry in enumerate(scored)]
-    heapify(waiting)
-    order: list[Ranked] = []
-    while waiting:
-        _, place, reckoned = waiting[0]
-        entry = scored[place]
-        times = heard.get(entry.candidate.interaction_id, 0)
-        if reckoned < times:
-            # its interaction occurred since: weigh it again
-            heapreplace(waiting, (repeat * log1p(times) - entry.score, place, times))
-            continue
-        heappop(waiting)
-        order.append(entry)
-        heard[entry.candidate.interaction_id] = times + 1
-    return order
+    heard: Counter[UUID | None] = Counter()
+    weighed: list[tuple[float, int]] = []
+    for place, entry in enumerate(scored):
+        talk = entry.candidate.interaction_id
+        weighed.append((repeat * log1p(heard[talk]) - entry.score, place))
+        heard[talk] += 1
+    return [scored[place] for _, place in sorted(weighed)]

@@ -17,7 +17,7 @@ SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
 INDEX_VERSION = "1"
 """Version of what is indexed of a chunk; a change makes every vector outdated."""
 
-CHUNKS_VERSION = "2"
+CHUNKS_VERSION = "3"
 """Version of all rules of chunks; after a change every conversation is cut again, and what stays the same keeps its
 vector.
 """

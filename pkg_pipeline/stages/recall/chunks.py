@@ -20,6 +20,7 @@ from pkg_pipeline.memory.recall.chunking import derived_chunks, message_chunks
 from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.recall.records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
+from pkg_pipeline.memory.text.name_links import keys_of_name
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionReport, PartitionStore
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
@@ -200,11 +201,12 @@ class _Work:
 
 
 def name_terms(name: str, analyzer: TermAnalyzer) -> list[int]:
-    """Numbers of the terms by which a question may name this person, in all forms and in the other script."""
+    """Numbers of the terms by which a question may name this person: all forms, other scripts, short names."""
     parts = name.casefold().replace("ё", "е").split()
     forms = chain.from_iterable(inflections(part) for part in parts)
     terms = {term for form in forms for term in analyzer.terms(form)}
-    return sorted(map(term_number, terms | {key for part in parts for key in across_scripts(part)}))
+    keys = {key for part in parts for key in across_scripts(part)}
+    return sorted(map(term_number, terms | keys | set(keys_of_name(name))))
 
 
 def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str, ...]:

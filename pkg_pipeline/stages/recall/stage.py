@@ -9,8 +9,6 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
@@ -18,11 +16,13 @@ from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
+from pkg_pipeline.memory.recall.wishes import Wish, wishes
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, TokenCounter, Vectors
+from pkg_pipeline.stages.ports import TermAnalyzer, TokenCounter, Vectors
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, require_past
+from pkg_pipeline.stages.recall.question_vector import Embedders, embedded
 from pkg_pipeline.stages.recall.records import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
 from pkg_pipeline.stages.recall.words import Words, foreign_names
 
@@ -31,19 +31,14 @@ MOST_TOP_K = 200
 DEFAULT_TOKENS = 1_000
 FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
 """Minimum of candidates, their step (fewer distinct statements), and candidates per wanted line."""
+MOST_MEANT = 2
+"""Where a question may mean more people, none of them is searched apart."""
 TOKENS_PER_LINE = 20
 """Estimate to limit the candidates. Measured: 60, 120 and 200 candidates at 1000, 2000 and 4100 tokens lose nothing, 60
 at 4100 tokens lose 1.7 points.
 """
 ANEW = "what was summarised, read or folded anew since known_as_of is not found as it was then"
 """The index is of today; its pieces are left out where what they say was made later (B11)."""
-
-ASKED_SHARE = 0.5
-"""Weight of the original question in the search vector; its phrasings share the rest."""
-
-
-Embedders = Callable[[str], Embedder | None]
-"""Model of a vector space → its embedder, None if not configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +110,17 @@ class RecallParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """The candidates before ranking, and what the question names."""
+
+    candidates: tuple[Candidate, ...]
+    asked: AskedFor
+    mode: RecallMode
+    model: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The ranked candidates before rendering."""
 
@@ -122,6 +128,7 @@ class Found:
     mode: RecallMode
     model: str | None
     warnings: tuple[str, ...]
+    wishes: frozenset[Wish] = frozenset()
 
 
 def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
@@ -135,6 +142,7 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
         top_k=request.top_k,
         zone=parts.settings.zone,
         language=detect([request.query]),
+        wishes=found.wishes,
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
     warnings = found.warnings if request.known_as_of is None else (*found.warnings, ANEW)
@@ -145,6 +153,14 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
 
 def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
+    one = search(parts, request)
+    order = ranked(one.candidates, one.asked, parts.settings.ranking)
+    wanted = frozenset[Wish]() if one.asked.periods else one.asked.wishes
+    return Found(tuple(order), one.mode, one.model, one.warnings, wanted)
+
+
+def search(parts: RecallParts, request: RecallRequest) -> Searched:
+    """The candidates of a question. Raises as ``recall``."""
     _checked(request)
     queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, request.moment)
     time = read_time(request.query, asked_at=request.moment, zone=parts.settings.zone)
@@ -163,14 +179,14 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
         raise EntityUnknown(str(request.entity_id))
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
-    vector, warning = _embedded(parts, facts, list(queries))
+    vector, warning = embedded(parts.embedders, facts, list(queries))
     query = _search_query(request, facts, words, vector)
-    candidates = _searched(parts, query, time)
-    asked = _asked_for(parts, candidates, facts, time)
+    candidates = _searched(parts, request, query, time)
+    asked = _asked_for(parts, request.query, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
     warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)
-    return Found(tuple(ranked(candidates, asked, parts.settings.ranking)), mode, model, warnings)
+    return Searched(tuple(candidates), asked, mode, model, warnings)
 
 
 def _checked(request: RecallRequest) -> None:
@@ -187,36 +203,6 @@ def _checked(request: RecallRequest) -> None:
 
 def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(term_number, terms)))
-
-
-def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> tuple[Vectors | None, str | None]:
-    """(the question's vector in the active space, None), or (None, why only keywords are used) (L10)."""
-    space = facts.space
-    if space is None or all(scope.chunks == 0 for scope in facts.scopes):
-        return None, "nothing that was asked for has a vector yet: keywords only"
-    embedder = parts.embedders(space.model)
-    if embedder is None:
-        return None, f"no embedder for {space.model} is set up: keywords only"
-    try:
-        vectors = embedder.embed(queries)
-    except EmbedderError as error:
-        return None, f"the embedder failed ({error}): keywords only"
-    except Exception as error:  # noqa: BLE001 - a damaged installation stops no read either; its words may be the text's
-        return None, f"the embedder failed ({type(error).__name__}): keywords only"
-    vector = _together(vectors)
-    if vector is None:
-        return None, f"{space.model} sees nothing in the question: keywords only"
-    if space.dimensions is not None and len(vector) != space.dimensions:
-        return None, f"{space.model} gives {len(vector)} dimensions, not {space.dimensions}: keywords only"
-    return vector, None
-
-
-def _together(vectors: Vectors) -> Vectors | None:
-    """The unit vector of the question (first row) and its phrasings, zero vectors ignored; None if all are zero."""
-    others = vectors[1:][vectors[1:].any(axis=1)]
-    whole = vectors[0] if not len(others) else ASKED_SHARE * vectors[0] + (1 - ASKED_SHARE) * others.mean(axis=0)
-    length = float(np.linalg.norm(whole))
-    return np.asarray(whole / length, np.float32) if length > 0 else None
 
 
 def _search_query(
@@ -259,17 +245,32 @@ def _with_limits(request: RecallRequest, settings: RecallSettings) -> RecallRequ
     return replace(request, max_tokens=settings.max_tokens)
 
 
-def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
+def _searched(parts: RecallParts, request: RecallRequest, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
+    """What is found in the scope, and in each time and with each person that the question names."""
     found = {one.no: one for one in parts.store.search(query)}
-    is_open = query.at_from is None and query.at_to is None
-    for period in time.periods[:2] if is_open else ():
-        for one in parts.store.search(replace(query, at_from=period.start, at_to=period.end)):
-            found.setdefault(one.no, one)
+    narrower: list[SearchQuery] = []
+    if query.at_from is None and query.at_to is None:
+        narrower += [replace(query, at_from=one.start, at_to=one.end) for one in time.periods[:2]]
+    if request.entity_id is None and request.chat_id is None and len(query.facts.meant) <= MOST_MEANT:
+        narrower += filter(None, (_with_person(parts, query, person) for person in query.facts.meant))
+    for one in narrower:
+        for candidate in parts.store.search(one):
+            found.setdefault(candidate.no, candidate)
     return [found[no] for no in sorted(found)]
 
 
+def _with_person(parts: RecallParts, query: SearchQuery, person: UUID) -> SearchQuery | None:
+    """The same search within what belongs to a person; None where that is nothing."""
+    facts = parts.store.question_facts(
+        FactsQuery(tuple(query.words), entity_id=person, at_from=query.at_from, at_to=query.at_to)
+    )
+    if facts.unknown is not None or not any(scope.chunks for scope in facts.scopes):
+        return None
+    return replace(query, facts=facts, entity_id=person, limit=FEWEST_CANDIDATES)
+
+
 def _asked_for(
-    parts: RecallParts, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
+    parts: RecallParts, question: str, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
 ) -> AskedFor:
     """Speakers and times the question means. A named event is dated by the candidate that shares most of its terms."""
     sides: list[tuple[datetime | None, datetime | None]] = []
@@ -290,6 +291,7 @@ def _asked_for(
         periods=tuple((period.start, period.end) for period in time.periods),
         sides=tuple(sides),
         asks_when=time.asks_when,
+        wishes=wishes(question),
     )
 
 

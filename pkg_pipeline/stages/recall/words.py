@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pkg_pipeline.memory.recall.lexical import question_vector, rare_first
 from pkg_pipeline.memory.text.name_forms import across_scripts
+from pkg_pipeline.memory.text.name_links import keys_of_question
 from pkg_pipeline.stages.ports import TermAnalyzer
 from pkg_pipeline.stages.recall.records import QuestionFacts
 
@@ -66,5 +67,6 @@ def _fetch_limit(facts: QuestionFacts) -> int:
 
 
 def foreign_names(query: str) -> list[str]:
-    """The words of a question as names in the other script."""
-    return [key for word in _WORD.findall(query.casefold().replace("ё", "е")) for key in across_scripts(word)]
+    """The words of a question as names in the other script, and as short or foreign ones."""
+    words = _WORD.findall(query.casefold().replace("ё", "е"))
+    return [*(key for word in words for key in across_scripts(word)), *keys_of_question(query)]

@@ -238,3 +238,11 @@ def test_to_be_meant_never_lowers(given_: list[Candidate], asked: AskedFor) -> N
     was, is_now = order(ranked(given_, unmeant, rules)), order(ranked(given_, meant, rules))
     annas = [one.no for one in given_ if one.sender_entity_id == ANNA]
     assert all(is_now.index(no) <= was.index(no) for no in annas)
+
+
+def test_what_looks_like_an_answer_gains() -> None:
+    given_ = [candidate(1, lexical=2.0, text="it was cheap"), candidate(2, lexical=2.0, text="it was 40 euros")]
+    asked = AskedFor(wishes=frozenset({"amount"}))
+    rules = replace(PLAIN, looks={"amount": 0.25})
+    assert scores(given_, asked, rules) == pytest.approx({1: 1.0, 2: 1.25})
+    assert scores(given_, NOBODY, rules) == pytest.approx({1: 1.0, 2: 1.0})

@@ -11,9 +11,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from pkg_pipeline.memory.recall.records import Ranked
+from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown
+from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, RecallStore, SearchQuery
 from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, RecallRequest, RecallSettings, find, recall
 from pkg_pipeline_tests.stages.recall.recall_memory import (
     ANNA,
@@ -184,6 +185,8 @@ def test_an_event_that_is_named_divides_before_from_after(asked: Asked, question
         ("What mooring fee for the summer did Anna tell me?", 3),
         ("What mooring fee for the summer did 陈伟 tell me?", 12),
         ("Какую плату за стоянку лодки летом назвала Anna Petrova?", 3),
+        ("What mooring fee for the summer did Wei tell me?", 12),
+        ("Какую плату за стоянку лодки летом назвал Чэнь Вэй?", 12),
     ],
 )
 def test_who_is_named_is_a_reason(asked: Asked, question: str, best: int) -> None:
@@ -192,6 +195,36 @@ def test_who_is_named_is_a_reason(asked: Asked, question: str, best: int) -> Non
     assert order[0] == best
     named = {number for number, entry in weighed.items() if "speaker" in parts_of(entry)}
     assert named == ({1, 3, 13} if best == 3 else {9, 11, 12})
+
+
+class Listening:
+    """A store, and in whose scopes it was searched."""
+
+    def __init__(self, store: RecallStore) -> None:
+        self._store = store
+        self.scopes: list[UUID | None] = []
+
+    def question_facts(self, query: FactsQuery) -> QuestionFacts:
+        return self._store.question_facts(query)
+
+    def search(self, query: SearchQuery) -> list[Candidate]:
+        self.scopes.append(query.entity_id)
+        return self._store.search(query)
+
+
+def test_who_is_named_is_searched_apart_where_no_scope_is_given(asked: Asked) -> None:
+    def scopes(question: str, **scope: Any) -> list[UUID | None]:
+        store = Listening(asked.parts.store)
+        asked(question, parts=replace(asked.parts, store=store), **scope)
+        return store.scopes
+
+    masha, wei = asked.person(MASHA), asked.person(WEI)
+    assert scopes("Where is the bike?") == [None]
+    assert scopes("Where does Masha want to live?") == [None, masha]
+    assert set(scopes("Did Maria or Wei call?")) == {None, masha, wei}
+    assert len(scopes("Did Masha, Anna or Wei call?")) == 1, "where more are meant, none is searched apart"
+    assert scopes("Where does Masha want to live?", entity_id=masha) == [masha]
+    assert scopes("Where does Masha want to live?", chat_id=chat("masha")) == [None]
 
 
 # ── by words alone (L10) ─────────────────────────────────────────────────────────────────────
