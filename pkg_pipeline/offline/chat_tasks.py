@@ -25,7 +25,7 @@ SILENT_FROM = 0.25
 """From here on one waits unseen for a talk that keeps it."""
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
-ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces", "own_life"})
+ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces"})
 """Turns of phrase that the head weighs, beside those that it weighs together with others."""
 
 
