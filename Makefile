@@ -76,6 +76,7 @@ train: env ## fit the weights of the offline reader on labelled conversations
 	@$(BIN)/python -m training.genres
 	@$(BIN)/python -m training.closing
 	@$(BIN)/python -m training.closing_trees
+	@$(BIN)/python -m training.superseding
 	@$(BIN)/python -m training.relationships
 	@$(BIN)/python -m training.facts
 

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from itertools import product
 
 from pkg_pipeline.memory.items.records import Item, ItemStatus
-from training import accounts
+from training import accounts, superseding
 from training.closing import Score
 from training.whole_accounts import Account, is_past, read_account, spoken_of, status_of
 from training.worlds import Label
@@ -196,7 +196,7 @@ def judged() -> Figures:
     """All accounts."""
     figures = Figures()
     for world in accounts.load():
-        judge(read_account(world), figures)
+        judge(read_account(world, superseding.read_unseen), figures)
     return figures
 
 

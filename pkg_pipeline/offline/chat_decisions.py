@@ -104,6 +104,9 @@ def _importance(one: Settled, line: Line, text: str) -> Literal["high", "medium"
 
 def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | None:
     """What states the decision, and what it answers where it says little; None if it is only asked, not answered."""
+    last = reading.lines[one.content.line].sentences[-1]
+    if not one.agreed and last.place > one.content.place and _asks(last):
+        return None  # "Quote 420 euro. Accept?", not answered
     if not _asks(one.content):
         is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
         return one.content, one.offer if is_thin else None

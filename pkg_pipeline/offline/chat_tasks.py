@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 from pkg_pipeline.memory.records import Owner, Person
-from pkg_pipeline.offline.answers import asides, burst_after
-from pkg_pipeline.offline.dates import due_date, find_dates
+from pkg_pipeline.offline.answers import asides
+from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.due_days import DueDay, due_of
 from pkg_pipeline.offline.duties import BARE_TERMS, RICH_TERMS, TAKEN, Cue, Duty, duties_of, lines_of
 from pkg_pipeline.offline.found import FoundAction
 from pkg_pipeline.offline.heads import probability
@@ -129,6 +130,12 @@ def _asked_before(reading: Reading, duty: Duty) -> Sentence | None:
     return None
 
 
+def _cited(duty: Duty, before: Sentence | None, due: DueDay | None) -> tuple[int, ...]:
+    """The lines that say it, what it answers, and who names its day."""
+    beside = [one.line for one in (before, due) if one is not None]
+    return tuple(dict.fromkeys((*lines_of(duty), *beside)))
+
+
 def _on_the_spot(duty: Duty) -> bool:
     """Whether a file answered the request within minutes: done before it was a task."""
     request, answer = duty.request, duty.answer
@@ -153,30 +160,6 @@ def _owner(reading: Reading, duty: Duty) -> tuple[Owner, Person | None]:
     if person is None:
         return ("them" if cue.line.speaker.is_self else "both"), None
     return ("self" if person.is_self else "them"), person
-
-
-def _due(reading: Reading, duty: Duty) -> date | None:
-    """The due date: the last promise's, else the answer's, else the request's, else of a short sentence beside it."""
-    cues = sorted(duty.cues, key=lambda cue: (not cue.is_promise, -cue.line.index))
-    places = [(text, cue.line) for cue in cues if cue.is_promise for text in (_from_phrase(cue), cue.sentence.text)]
-    if duty.answer is not None and duty.request is not None and duty.answer.kind in TAKEN | {"other", "asked"}:
-        places += [
-            (one.message.text, one) for one in burst_after(reading, duty.request.line) if len(one.message.text) <= 60
-        ]
-    places += [(cue.sentence.text, cue.line) for cue in cues if not cue.is_promise]
-    for cue in cues:
-        near = (s for s in cue.line.sentences if abs(s.place - cue.sentence.place) == 1 and s.words <= 6)
-        places += [(s.text, cue.line) for s in near]
-    days = (due_date(text, line.language, line.day) for text, line in places)
-    return next((day for day in days if day is not None), None)
-
-
-def _from_phrase(cue: Cue) -> str:
-    """The sentence from the clause on that takes the duty ("the part comes tomorrow, it'll be ready Thursday")."""
-    text = cue.sentence.text
-    places = [m.start() for signal in cue.weighed.signals if (m := signal.pattern.search(text))]
-    at = min(places, default=0)
-    return text[max(text.rfind(mark, 0, at) for mark in (",", ";", "，", "；")) + 1 :]
 
 
 def find_chat_tasks(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
@@ -205,14 +188,15 @@ def _found(reading: Reading, settled: Collection[Sentence]) -> list[FoundAction]
             continue
         told = duty.told
         before = _asked_before(reading, duty)
+        due = due_of(reading, duty, before)
         found.append(
             FoundAction(
                 told.sentence,
                 sure,
                 owner,
                 person,
-                (*lines_of(duty), *((before.line,) if before is not None else ())),
-                _due(reading, duty),
+                _cited(duty, before, due),
+                None if due is None else due.day,
                 helper=next((cue.sentence for cue in duty.cues if cue is not told), None),
                 probability=sure,
                 before=before,

@@ -19,6 +19,8 @@ from pkg_pipeline.memory.text.language_data import pattern, table
 FRIDAY, SUNDAY = 4, 6
 FORGIVEN_DAYS = 30
 """A day and month without year may lie this far back, else next year is meant."""
+JUST_OVER = 3
+"""A month that ended so few months ago is told of as past: "in March", said in May."""
 MOST_CHARS = 5000
 NEAR_CHARS = 6
 """Characters between a day and the part of it."""
@@ -147,7 +149,8 @@ def _year_end(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> da
 def _named_month(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
     """A month is up on its last day, its beginning on the 10th, its middle on the 15th; "by May" is its first."""
     month = _by_beginning(m["month"], words["months"]) or _number(m["month"], words)
-    year = today.year + rule.get("years", month < today.month)
+    is_just_over = "day" not in rule and "years" not in rule and 0 < today.month - month <= JUST_OVER
+    year = today.year + rule.get("years", month < today.month and not is_just_over)
     return date(year, month, rule["day"]) if "day" in rule else _last_day(year, month)
 
 
@@ -206,7 +209,11 @@ _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]]
 }
 _PARTS = ("part_of_day", "part_of_tomorrow")
 """Of no day of their own: any day beside them is meant."""
+_SPANS_OF_WEEK = frozenset(("weekend", "week_part"))
+"""Of no day of their own where one of their days is named: "at the weekend, on Saturday at 11"."""
 _OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month"))
+EXACT = _OF_THE_CALENDAR | {"weekday", "in_days"}
+"""Kinds of rules that name one day."""
 _IN_DIGITS = (
     {"is": "day_and_month", "pattern": r"\b(?P<year>20\d\d)[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"},
     {
@@ -269,6 +276,8 @@ def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
         return other.kind not in _PARTS or (one.kind, other.kind) == _PARTS
     if one.day == today:
         return is_near and other.day > today
+    if one.kind in _SPANS_OF_WEEK and not one.is_deadline:
+        return other.kind in EXACT - {"in_days"} and one.day - timedelta(days=6) <= other.day <= one.day
     return is_near and one.kind == "weekday" and other.kind in _OF_THE_CALENDAR
 
 

@@ -61,6 +61,8 @@ _OWN = frozenset({"promise", "on_me", "must_self"})
 _ASKS = frozenset({"help_me", "please", "can_you"})
 CUE_FROM = -1.0
 """From these log-odds of the head of lines on a line is looked at though no phrase of duty stands in it."""
+ASKED_BELOW = 0.0
+"""Log-odds that the speaker bears it, below which the mere form of a promise is a request."""
 TAKEN = {"promised", "consented", "accepted", "done", "file"}
 
 
@@ -164,9 +166,17 @@ def _phrased(reading: Reading) -> list[Cue]:
 
 
 def _giver(reading: Reading, line: Line, weighed: Weighed, kinds: frozenset[str]) -> Giver:
-    """Whose the duty is: the mere form of a promise is a request beside words of request or somebody's name."""
-    if weighed.giver != "speaker" or not kinds & _FORMS or kinds & _OWN:
+    """Whose the duty is: the mere form of a promise is a request beside words of request or somebody's name, or where
+    the head of lines takes it for one.
+    """
+    if weighed.giver != "speaker":
         return weighed.giver
+    if mark("to_me").search(weighed.sentence.text):
+        return "addressee"
+    if not kinds & _FORMS or kinds & _OWN:
+        return weighed.giver
+    if reading.chances[line.index].speaker < ASKED_BELOW:
+        return "addressee"
     called = kinds & _ASKS or vocative(replace(line, sentences=(weighed.sentence,)), reading.others_than(line.speaker))
     return "addressee" if called else "speaker"
 

@@ -84,7 +84,7 @@ def link(
     if silent:
         unseen = [_shown(reading, item, names) for item in silent]
         changes += _silently(silent, unseen, items, since, kept, reading, talk, embed)
-    replaces, again = replaced(reading, [item for item in shown if item.kind == "decision"], decided, names)
+    replaces, again = replaced(reading, [item for item in shown if item.kind == "decision"], decided, names, embed)
     return Linked(
         changes=tuple(changes),
         repeats=frozenset(repeated),

@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
+from pathlib import Path
+
+import numpy as np
 
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision
+from pkg_pipeline.offline.judging import chance_of
+from pkg_pipeline.offline.line_context import Floats
+from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Matter, Weights, matter_of, sums_of
 from pkg_pipeline.offline.phrases import mark
 from pkg_pipeline.offline.reading import Reading, language_of
+from pkg_pipeline.stages.ports import Vectors
 
 SAME_DECISION = 0.75
 SAME_SUBJECT = 0.7
-ALIKE = 0.4
-"""From this likeness on other terms need no word of change."""
-SUPERSEDED = 2.0
-"""From this score on a decision takes the place of another."""
-SHARED_WEIGHT = 2.0
-CHANGED_WEIGHT = 1.0
-NAMED_WEIGHT = 1.0
-ALONE_WEIGHT = 0.5
-PRICE_WEIGHT = 2.0
-"""Weights of a shared subject, of words of change, of the old terms named again, of no other decision on such terms, of
-the only price near the new one.
-"""
+SUPERSEDED = 0.4
+"""From this probability on a decision takes the place of another: on worlds left out nine of ten do from there on."""
 NEAR = 3
 """Lines before a decision that may say what it is about."""
 LEAST_SUM = 20
 COMPARABLE = 2.5
 """A sum takes another's place if neither is so many times the other."""
+MOST_CHARS = 600
+NO_RIVAL = 0.2
+DECIMALS = 3
+"""Features are rounded, so that machines agree."""
 NEAR_PRICE = 4 / 3
 """A single sum is the next price of what had a single sum within this."""
+WEIGHTS_FILE = Path(__file__).with_name("superseding.json")
+
+
+@cache
+def weights() -> Mapping[str, float]:
+    """Weights of the features of a pair in log-odds; ``python -m training.superseding`` makes them."""
+    return json.loads(WEIGHTS_FILE.read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,10 @@ class Terms:
     def name(self, old: Terms) -> bool:
         """Whether something of the old terms is said again."""
         return bool(self.sums & old.sums or self.days & old.days or self.hours & old.hours)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sums or self.days or self.hours)
 
     def are_of(self, other: Terms) -> bool:
         """Whether both fix the same kind of thing."""
@@ -83,37 +98,51 @@ class _Standing:
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """``around``: with what was said just before, ``says_change``: whether it tells of a change."""
+    """``around``: with what was said just before, ``told``: its words, ``near``: these with those before."""
 
     matter: Matter
     terms: Terms
     around: Matter
     named: Terms
-    says_change: bool
+    told: str
+    near: str
     day: date
 
 
 def replaced(
-    reading: Reading, shown: Sequence[ShownItem], decided: Sequence[FoundDecision], names: frozenset[str]
+    reading: Reading, shown: Sequence[ShownItem], decided: Sequence[FoundDecision], names: frozenset[str], embed: Embed
 ) -> tuple[dict[int, str], frozenset[int]]:
     """By index of a new decision the ref that it supersedes; and indices of those that only repeat one."""
-    standing = [_standing(item, names) for item in shown if item.status == "open"]
-    if not standing:
-        return {}, frozenset()
-    scale = Weights(old.matter for old in standing)
-    replaces: dict[int, str] = {}
-    again: set[int] = set()
-    for index, one in enumerate(decided):
-        new = _new(reading, one, names)
-        if any(_repeats(new, old, scale) for old in standing):
+    refs, replaces, again = [item.ref for item in shown if item.status == "open"], dict[int, str](), set[int]()
+    for index, pairs in enumerate(pairs_of(reading, shown, decided, names, embed)):
+        if pairs is None:
             again.add(index)
             continue
-        scored = [(_score(new, old, standing, scale), n) for n, old in enumerate(standing)]
-        score, best = max(scored)
-        ref = standing[best].item.ref
-        if score >= SUPERSEDED and ref not in replaces.values():
-            replaces[index] = ref
+        score, best = max((_chance(one), n) for n, one in enumerate(pairs))
+        if score >= SUPERSEDED and refs[best] not in replaces.values():
+            replaces[index] = refs[best]
     return replaces, frozenset(again)
+
+
+def _chance(features: Mapping[str, float]) -> float:
+    by = weights()
+    return chance_of(by.get("bias", 0.0) + sum(by.get(name, 0.0) * value for name, value in features.items()))
+
+
+def pairs_of(
+    reading: Reading, shown: Sequence[ShownItem], decided: Sequence[FoundDecision], names: frozenset[str], embed: Embed
+) -> list[list[dict[str, float]] | None]:
+    """Of each new decision its features with each that is in force, in their order; None where it only repeats one."""
+    standing = [_standing(item, names) for item in shown if item.status == "open"]
+    if not standing:
+        return []
+    scale = Weights(old.matter for old in standing)
+    found: list[list[dict[str, float]] | None] = []
+    for one in decided:
+        new = _new(reading, one, names)
+        is_again = any(_repeats(new, old, scale) for old in standing)
+        found.append(None if is_again else _features(new, standing, scale, embed))
+    return found
 
 
 def _standing(item: ShownItem, names: frozenset[str]) -> _Standing:
@@ -125,18 +154,18 @@ def _standing(item: ShownItem, names: frozenset[str]) -> _Standing:
 
 def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
     lines = sorted({one.sentence.line, *one.lines})
-    own = "\n".join(reading.lines[line].message.text[:600] for line in lines)
-    near = range(max(0, lines[0] - NEAR), lines[0])
-    around = "\n".join([*(reading.lines[line].message.text[:600] for line in near), own])
+    own = "\n".join(reading.lines[line].message.text[:MOST_CHARS] for line in lines)
+    before = (reading.lines[line].message.text[:MOST_CHARS] for line in range(max(0, lines[0] - NEAR), lines[0]))
+    near = "\n".join([*before, own])
     told = one.sentence.text if one.before is None else f"{one.before.text}\n{one.sentence.text}"
     language = one.sentence.language
-    terms = fixed_by(told, language, one.day)
     return _New(
         matter_of(own, names=names),
-        terms,
-        matter_of(around, names=names),
+        fixed_by(told, language, one.day),
+        matter_of(near, names=names),
         fixed_by(own, language, one.day),
-        in_any("offline", "closing", "changed").search(own) is not None,
+        own,
+        near,
         one.day,
     )
 
@@ -156,17 +185,48 @@ def _is_next_price(new: Terms, old: Terms) -> bool:
     return 1 / NEAR_PRICE <= max(new.sums) / max(old.sums) <= NEAR_PRICE
 
 
-def _score(new: _New, old: _Standing, standing: Sequence[_Standing], scale: Weights) -> float:
-    prices = [one for one in standing if _is_next_price(new.terms, one.terms)]
-    is_price = prices == [old]
-    is_told = is_price or new.says_change or scale.alike(new.matter.roots, old.matter.roots) >= ALIKE
-    if not is_told or not new.terms.differ_from(old.terms, new.day):
-        return 0.0
-    rivals = [one for one in standing if one is not old and new.terms.differ_from(one.terms, new.day)]
-    return (
-        SHARED_WEIGHT * scale.shared(new.around.roots, old.matter.roots)
-        + CHANGED_WEIGHT * new.says_change
-        + NAMED_WEIGHT * new.named.name(old.terms)
-        + ALONE_WEIGHT * (not rivals)
-        + PRICE_WEIGHT * is_price
+def _features(new: _New, standing: Sequence[_Standing], scale: Weights, embed: Embed) -> list[dict[str, float]]:
+    """Of a new decision with each in force: words of change, terms, what both are about and how near in meaning."""
+    changes, near_changes = (
+        in_any("offline", "closing", "changed").search(one) is not None for one in (new.told, new.near)
     )
+    told, near = _unit(embed([new.told, new.near]))
+    quotes, said = (
+        _unit(embed(texts)) for texts in ([o.item.quote for o in standing], [o.item.said for o in standing])
+    )
+    alike = np.maximum(quotes @ told, said @ told)
+    prices = [_is_next_price(new.terms, one.terms) for one in standing]
+    differ = [new.terms.differ_from(one.terms, new.day) for one in standing]
+    found: list[dict[str, float]] = []
+    for i, old in enumerate(standing):
+        terms, was, rest = new.terms, old.terms, np.delete(alike, i)
+        one = {
+            "shared around": scale.shared(new.around.roots, old.matter.roots),
+            "shared": scale.shared(new.matter.roots, old.matter.roots),
+            "alike": scale.alike(new.matter.roots, old.matter.roots),
+            "says change": changes,
+            "says change near": near_changes,
+            "names old": new.named.name(was),
+            "differ": new.named.differ_from(was, new.day),
+            "sums differ": bool(terms.sums and was.sums) and not terms.sums & was.sums,
+            "hours differ": bool(terms.hours and was.hours) and not terms.hours & was.hours,
+            "day moved": bool(terms.days - was.days and was.days) and max(was.days) >= new.day,
+            "same kind": terms.are_of(was),
+            "is over": bool(was.days) and max(was.days) < new.day,
+            "no terms": terms.is_empty,
+            "no terms before": was.is_empty,
+            "next price": prices[i] and sum(prices) == 1,
+            "alone": sum(differ) == differ[i],
+            "near": float(alike[i]),
+            "nearest": bool(alike[i] >= alike.max()),
+            "nearer": float(alike[i] - (rest.max() if len(rest) else NO_RIVAL)),
+            "near before": float(said[i] @ near),
+            "many": math.log(len(standing)),
+        }
+        found.append({name: round(float(value), DECIMALS) for name, value in one.items()})
+    return found
+
+
+def _unit(vectors: Vectors) -> Floats:
+    given = np.asarray(vectors, dtype=np.float64)
+    return given / np.maximum(np.linalg.norm(given, axis=1, keepdims=True), 1e-9)

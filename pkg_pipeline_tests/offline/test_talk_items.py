@@ -74,6 +74,7 @@ def test_the_same_words_in_one_talk_are_one_item() -> None:
         ("en", ["From which day does the lease run?", "ok, good question"], []),
         ("ru", ["С какого числа аренда?", "Ок, понял"], []),
         ("zh", ["一共是652元吗？", "嗯，我看看"], []),
+        ("en", ["Insurance quote is 420 euro a year. Accept?", "[photo]"], []),
     ],
 )
 def test_a_question_is_no_decision_but_its_answer_may_be(

@@ -1,0 +1,117 @@
+"""The day by which a duty of a chat is due, and the line that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from pkg_pipeline.memory.text.language_data import in_any
+from pkg_pipeline.offline.answers import burst_after
+from pkg_pipeline.offline.dates import EXACT, due_date, find_dates
+from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
+from pkg_pipeline.offline.reading import Line, Reading, Sentence
+
+ANSWER_CHARS = 60
+SHORT_WORDS = 6
+BARE_DAY_WORDS = 5
+"""A line of so many words with a day answers when."""
+SPACELESS = 2
+"""Chinese has so many words where other languages have one."""
+ANSWER_AFTER = 2
+THEN_REACH = 6
+EVENT_REACH = 12
+"""Lines before a duty that may name the day that "by then" means, or on which what is brought is needed."""
+
+Place = tuple[str, Line]
+
+
+@dataclass(frozen=True, slots=True)
+class DueDay:
+    """``line``: of the message that names the day."""
+
+    day: date
+    line: int
+
+
+def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | None:
+    """The last promise's day, else the answer's, the request's, that of what stands beside, or of what it is for.
+
+    ``before``: what a bare promise answers.
+    """
+    for text, line in _places(reading, duty, before):
+        day = due_date(text, line.language, line.day)
+        if day is not None:
+            return DueDay(day, line.index)
+    return None
+
+
+def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[Place]:
+    cues = sorted(duty.cues, key=lambda cue: (not cue.is_promise, -cue.line.index))
+    for cue in cues:
+        if cue.is_promise:
+            yield from _of_cue(cue)
+    if duty.answer is not None and duty.request is not None and duty.answer.kind in TAKEN | {"other", "asked"}:
+        burst = burst_after(reading, duty.request.line)
+        yield from ((one.message.text, one) for one in burst if len(one.message.text) <= ANSWER_CHARS)
+    for cue in cues:
+        if not cue.is_promise:
+            yield from _of_cue(cue)
+    for cue in cues:
+        near = (one for one in cue.line.sentences if abs(one.place - cue.sentence.place) == 1)
+        yield from ((one.text, cue.line) for one in near if one.words <= SHORT_WORDS or not cue.is_promise)
+    if before is not None:
+        yield before.text, reading.lines[before.line]
+    yield from _around(reading, cues)
+
+
+def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
+    """What the talk says of the day elsewhere: "when?" - "friday", "by then", the day of the party it is for."""
+    first, last = min(cue.line.index for cue in cues), max(cue.line.index for cue in cues)
+    if _any(cues, "then"):
+        yield from _earlier(reading, first, THEN_REACH, cues[0])
+    for one in reading.lines[first + 1 : last + 1 + ANSWER_AFTER]:
+        asked = reading.lines[one.index - 1].message.text
+        if _is_bare_day(one) and in_any("offline", "dates", "when").search(asked):
+            yield one.message.text, one
+    if _any(cues, "at_event"):
+        places = list(_earlier(reading, first, EVENT_REACH, cues[0]))
+        named = [
+            found
+            for text, line in places
+            for found in find_dates(text, line.language, line.day)
+            if found.day >= line.day and not found.kind.startswith("part_of")
+        ]
+        if len({one.day for one in named}) == 1 and all(one.kind in EXACT for one in named):
+            yield from places
+
+
+def _any(cues: list[Cue], words: str) -> bool:
+    return any(in_any("offline", "dates", words).search(cue.sentence.text) for cue in cues)
+
+
+def _earlier(reading: Reading, first: int, reach: int, cue: Cue) -> Iterator[Place]:
+    """What was said before, the last first."""
+    own = (one for one in reversed(cue.line.sentences) if one.place < cue.sentence.place)
+    yield from ((one.text, cue.line) for one in own)
+    lines = (one for one in reversed(reading.lines[max(0, first - reach) : first]) if not one.is_data)
+    yield from ((one.message.text, one) for one in lines)
+
+
+def _is_bare_day(line: Line) -> bool:
+    most = BARE_DAY_WORDS * (SPACELESS if line.language == "zh" else 1)
+    return not line.is_data and sum(one.words for one in line.sentences) <= most
+
+
+def _of_cue(cue: Cue) -> Iterator[Place]:
+    """The clause that takes or hands out the duty ("the party is saturday, book a table today, he pays by friday"),
+    that with what follows it, the whole sentence.
+    """
+    text = cue.sentence.text
+    said = next((m for signal in cue.weighed.signals[:1] if (m := signal.pattern.search(text))), None)
+    at = said.start() if said is not None else 0
+    ends = list(in_any("offline", "dates", "clause").finditer(text))
+    start = max((m.end() for m in ends if m.end() <= at + 1), default=0)
+    end = min((m.start() for m in ends if m.start() > at), default=len(text))
+    for piece in (text[start:end], text[start:], text):
+        yield piece, cue.line

@@ -1,0 +1,72 @@
+"""The day of a task in its talk: ``due_in_talk/LANGUAGE.toml``, half of it never looked at for wording."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.language_data import LANGUAGES
+from pkg_pipeline.offline.chat_tasks import find_silent
+from pkg_pipeline.offline.found import FoundAction
+from pkg_pipeline.offline.reading import read
+from pkg_pipeline.offline.talk_items import found, prepared
+from pkg_pipeline_tests.offline.chats import EMBED, chat
+
+FOLDER = Path(__file__).parent / "due_in_talk"
+WEDNESDAY = datetime(2024, 5, 15, 9, tzinfo=UTC)
+ME = {"en": "Me", "ru": "Я", "zh": "我"}
+LEAST = {"seen": 66, "unseen": 65}
+"""Of 75 each (docs/figures.md)."""
+
+
+def _tasks(said: list[str], language: Language) -> list[FoundAction]:
+    lines = [(who, text) for who, _, text in (one.partition(": ") for one in said)]
+    reading = prepared(read(chat(*lines, me=ME[language], language=language, start=WEDNESDAY)), EMBED)
+    return found(reading)[1] or find_silent(reading)
+
+
+def due(said: list[str], language: Language) -> str | None:
+    """The day of the likeliest task; None where none is found."""
+    tasks = _tasks(said, language)
+    if not tasks:
+        return None
+    return str(max(tasks, key=lambda one: one.probability).due or "")
+
+
+@pytest.mark.parametrize("half", LEAST)
+def test_a_task_is_due_on_the_day_that_its_talk_means(half: str) -> None:
+    rows: list[tuple[Language, Any]] = [
+        (language, row)
+        for language in LANGUAGES
+        for row in tomllib.loads((FOLDER / f"{language}.toml").read_text("utf-8"))[half]
+    ]
+    assert len(rows) == 75
+    wrong = [
+        f"{row['due']} {got}: {row['said']}" for tongue, row in rows if (got := due(row["said"], tongue)) != row["due"]
+    ]
+    assert len(rows) - len(wrong) >= LEAST[half], "\n".join(wrong if half == "seen" else [])
+
+
+def test_the_message_that_names_the_day_is_cited() -> None:
+    said = ["Tess: so potluck on sat", "Raj: yay", "Raj: finally", "Me: i'll bring plates"]
+    (task,) = _tasks(said, "en")
+    assert str(task.due) == "2024-05-18"
+    assert 0 in task.lines
+
+
+@pytest.mark.parametrize(
+    ("said", "owner"),
+    [
+        ("明天中午前把报价发我", "self"),
+        ("下个月的房租记得提前转我，我要还贷", "self"),
+        ("报价我明天中午前发你", "them"),
+    ],
+)
+def test_who_is_asked_bears_a_duty_in_chinese(said: str, owner: str) -> None:
+    (task,) = _tasks(["王总: 在吗", "我: 在的", f"王总: {said}", "我: 好的"], "zh")
+    assert task.owner == owner
