@@ -235,6 +235,8 @@ def _persons(text: str, clause: str, *, is_question: bool) -> tuple[int, int]:
     may_be_first = not second and not shows("third", text) and has("promise", text)
     is_second = second or shows("second", text)
     may_be_second = not is_first and not may_be_first and has("ask", text) and not is_question
+    if shows("gives", text):
+        return SURE, 0
     return SURE if is_first else int(may_be_first), int(is_second or may_be_second)
 
 

@@ -17,7 +17,7 @@ from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known
-from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
 from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
 from pkg_pipeline.memory.gate.things import unsaid_thing
@@ -86,13 +86,52 @@ def _is_turned(clause: str, scene: Scene) -> bool:
     """Whether a clause denies what nothing near it denies, or says plainly what is denied there."""
     mine = polarity(clause)
     units = _support(clause, scene)
-    answers = [answer.text for unit in units if unit.is_question for answer in scene.spoken.answers(unit)[:1]]
-    theirs = [polarity(one) for one in (*(unit.text for unit in units), *answers)]
-    against = [one for one in theirs if one.denies or one.refuses]
+    asked = [unit for unit in units if unit.is_question]
+    answers = [(answer.text, unit.text) for unit in asked for answer in scene.spoken.answers(unit)[:1]]
+    said = [*((unit.text, _asked_before(unit, scene)) for unit in units), *answers]
+    theirs = [(polarity(text), text, topic) for text, topic in said]
+    against = [one for one in theirs if one[0].denies or one[0].refuses]
     if mine.denies or mine.refuses:
-        is_same = any(not mine.denied or not one.denied or mine.denied & one.denied for one in against)
-        return claim_of(clause) != "undone" and not is_same
-    return bool(theirs) and (against == theirs or any(not one.denied or one.denied & mine.plain for one in against))
+        if claim_of(clause) == "undone":
+            is_plain = not against and any(_says_plainly(mine, unit) for unit in units)
+            return is_plain or any(_undoes(mine, said, text) for said, text, _ in against)
+        names = content(" ".join(one.word for one in scene.names(clause)))
+        return not any(_denies_same(mine, clause, one, names) for one in against)
+    return bool(theirs) and (
+        against == theirs or any(not one.denied or one.denied & mine.plain for one, _, _ in against)
+    )
+
+
+def _asked_before(unit: Unit, scene: Scene) -> str:
+    """What the message before asks, which a denial may answer without its words."""
+    before = scene.spoken.before(unit)
+    return "" if before is None else before.text
+
+
+def _says_plainly(mine: Polarity, unit: Unit) -> bool:
+    """Whether a clause tells as so what is denied."""
+    said = polarity(unit.text)
+    return bool(mine.denied & said.plain) and not (said.waits or unit.is_question or is_open(unit.text))
+
+
+def _undoes(mine: Polarity, said: Polarity, text: str) -> bool:
+    """Whether "not cancelled" is told of what is cancelled."""
+    return mine.denies and said.refuses and not said.denies and bool(mine.denied & content(text) - said.plain)
+
+
+def _denies_same(mine: Polarity, clause: str, other: tuple[Polarity, str, str], names: frozenset[str]) -> bool:
+    """Whether other words deny or refuse what a clause denies.
+
+    Without saying what, that of their topic; in words of their own, of a thing that both name.
+    """
+    said, text, topic = other
+    if _undoes(mine, said, text):
+        return False
+    if not mine.denied or mine.denied & said.denied:
+        return True
+    if not said.denied and mine.denied & (content(text) | content(topic)):
+        return True
+    return bool((mine.plain & said.plain) - names) and has("not_yet", clause) == has("not_yet", text)
 
 
 def _is_done(clause: str, scene: Scene) -> bool:
