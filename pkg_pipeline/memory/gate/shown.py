@@ -18,6 +18,7 @@ from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
+from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
 from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
 from pkg_pipeline.memory.gate.things import unsaid_thing
@@ -38,6 +39,8 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     for clause in clauses_of(text):
         if _is_turned(clause, scene) or not _is_done(clause, scene):
             return clause
+        if (owner := misowned(clause, scene)) is not None:
+            return owner
         if (named := _unplaced(clause, scene, quote)) is not None:
             return named.word
     return None
@@ -93,7 +96,7 @@ def _is_turned(clause: str, scene: Scene) -> bool:
     against = [one for one in theirs if one[0].denies or one[0].refuses]
     if mine.denies or mine.refuses:
         if claim_of(clause) == "undone":
-            is_plain = not against and any(_says_plainly(mine, unit) for unit in units)
+            is_plain = not against and any(_says_plainly(mine, clause, unit) for unit in units)
             return is_plain or any(_undoes(mine, said, text) for said, text, _ in against)
         names = content(" ".join(one.word for one in scene.names(clause)))
         return not any(_denies_same(mine, clause, one, names) for one in against)
@@ -108,10 +111,11 @@ def _asked_before(unit: Unit, scene: Scene) -> str:
     return "" if before is None else before.text
 
 
-def _says_plainly(mine: Polarity, unit: Unit) -> bool:
-    """Whether a clause tells as so what is denied."""
+def _says_plainly(mine: Polarity, clause: str, unit: Unit) -> bool:
+    """Whether words tell as so what a clause denies; what is only to come may well be "not yet"."""
     said = polarity(unit.text)
-    return bool(mine.denied & said.plain) and not (said.waits or unit.is_question or is_open(unit.text))
+    is_to_come = has("not_yet", clause) and is_open(unit.text)
+    return bool(mine.denied & said.plain) and not (said.waits or unit.is_question or is_to_come)
 
 
 def _undoes(mine: Polarity, said: Polarity, text: str) -> bool:

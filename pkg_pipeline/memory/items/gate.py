@@ -133,7 +133,7 @@ class _Gate:
         text = self._told(item.text, evidence, part, replaced)
         if text is None:
             return None
-        if (reason := unsettled(item.kind, evidence, self.source.messages)) is not None:
+        if (reason := unsettled(item.kind, item.text, evidence, self.source.messages)) is not None:
             return self.log.note(part, reason)
         made = ReadItem(
             id=_NO_ID,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pkg_pipeline.memory.gate.checker import Evidence
-from pkg_pipeline.memory.gate.duty import has
+from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
 from pkg_pipeline.memory.gate.nearest import meant
+from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import (
     acknowledging,
     is_no_duty,
@@ -24,11 +25,26 @@ from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.records import SourceMessage
 
 
-def unsettled(kind: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
-    """Why messages settle no decision and bind nobody to an action item, or None."""
+def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
+    """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
+    said = polarity(text)
+    is_against = said.denies or said.refuses
     if kind == "decision":
-        return settles(evidence.messages, evidence.quote, talk)
+        is_refused = is_against and any(map(says_no, evidence.messages[1:]))
+        return None if is_refused else settles(evidence.messages, evidence.quote, talk)
+    if not is_against and _is_refused(evidence.messages[-1]):
+        return "was refused"
     return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
+
+
+def _is_refused(last: SourceMessage) -> bool:
+    """Whether a last word only denies or refuses, and promises or asks for nothing."""
+    parts = [part for part in parts_of(last.text) if not has("received", part)]
+    if not parts or not (polarity(parts[0]).denies or has("refusal", parts[0])):
+        return False
+    is_bound = any(has(sign, last.text) for sign in ("promise", "ask", "agrees", "completed", "others_will"))
+    puts = any(polarity(part).plain for part in parts[1:] if not has("condition", part) and not has("unreal", part))
+    return not is_bound and not puts and not has("supposed", parts[0])
 
 
 def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceMessage]) -> str | None:
