@@ -130,10 +130,16 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
         one for text_said, other in zip(said, theirs, strict=True) for one in _denied_in(text_said, other)
     )
     plain = frozenset(one for other in theirs for one in other.plain)
+    asserted = frozenset(
+        one
+        for text_said, other in zip(said, theirs, strict=True)
+        if not (is_question(text_said) or other.denies or other.refuses)
+        for one in other.plain
+    )
     if mine.denied or mine.denies:
         if not any(one.denies or one.refuses or one.waits for one in theirs):
             return _word(text, mine.denied) or quote[:20] or text[:20]
-        turned = mine.denied & plain - denied - mine.plain
+        turned = mine.denied & asserted - denied - mine.plain
         if (
             turned
             and not any(one.refuses or one.bare for one in theirs)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
-from pkg_pipeline.memory.gate.agents import Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, shows
 from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.claims import claim_of
 from pkg_pipeline.memory.gate.duty import has
@@ -100,9 +100,9 @@ def _is_turned(clause: str, scene: Scene) -> bool:
             return is_plain or any(_undoes(mine, said, text) for said, text, _ in against)
         names = content(" ".join(one.word for one in scene.names(clause)))
         return not any(_denies_same(mine, clause, one, names) for one in against)
-    return bool(theirs) and (
-        against == theirs or any(not one.denied or one.denied & mine.plain for one, _, _ in against)
-    )
+    bare = [text for said, text, _ in against if not said.denied]
+    is_bare = any(content(text) & mine.plain or text in {answer for answer, _ in answers} for text in bare)
+    return bool(theirs) and (against == theirs or is_bare or any(one.denied & mine.plain for one, _, _ in against))
 
 
 def _asked_before(unit: Unit, scene: Scene) -> str:
@@ -140,7 +140,7 @@ def _denies_same(mine: Polarity, clause: str, other: tuple[Polarity, str, str], 
 
 def _is_done(clause: str, scene: Scene) -> bool:
     """Whether what a clause tells as done was told as done, or acknowledged; so if it tells nothing as done."""
-    if claim_of(clause) != "done":
+    if claim_of(clause) != "done" or is_open(clause):
         return True
     units = _support(clause, scene, LOOSE)
     if any((tells_done(unit.text) or tells_done(unit.sentence)) and not is_open(unit.text) for unit in units):
@@ -161,14 +161,33 @@ def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:
             return subject
     others = [one for one in scene.names(clause) if subject is None or not one.is_same(subject)]
     told = [one for one in others if one.person is None or is_given(one, clause)]
-    return next((one for one in told if units and not any(_is_meant(one, unit, scene) for unit in units)), None)
+    return next((one for one in told if units and not any(_is_meant(one, clause, unit, scene) for unit in units)), None)
 
 
-def _is_meant(one: Named, unit: Unit, scene: Scene) -> bool:
+def _is_last_named(one: Named, unit: Unit, scene: Scene) -> bool:
+    """Whether a pronoun stands for somebody who takes no part: the last one named before it."""
+    if not (shows("him", unit.sentence) or shows("third", unit.sentence)):
+        return False
+    before = [m for m in scene.spoken.around(unit, NEAR) if m.number < unit.message.number]
+    named = ([other for other in scene.names(m.text) if other.person is None] for m in before)
+    return any(map(one.is_same, next((some for some in named if some), [])))
+
+
+def _is_between_two(one: Named, clause: str, unit: Unit, scene: Scene) -> bool:
+    """Whether it is this one of two who gets what the other gives, or who asks for it."""
+    is_bare = not content(unit.text) & content(clause)
+    if is_bare or shows("him", unit.text) or any(other.person is None for other in scene.names(unit.text)):
+        return False
+    return one.person != unit.message.sender or unit.is_question or has("ask", unit.text)
+
+
+def _is_meant(one: Named, clause: str, unit: Unit, scene: Scene) -> bool:
     """Whether a clause, or a message beside it, names somebody, or its words are theirs, or said to them."""
     if any(one.is_same(other) for message in scene.spoken.around(unit, 1) for other in scene.names(message.text)):
         return True
     if one.person is None:
-        return False
+        return _is_last_named(one, unit, scene)
+    if len(scene.people) <= DIRECT and is_given(one, clause) and _is_between_two(one, clause, unit, scene):
+        return True
     signs = ("first", "me", "mine") if one.person == unit.message.sender else ("second", "yours")
     return any(shows(sign, unit.sentence) for sign in signs)
