@@ -22,9 +22,11 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 DIRECT: Final = 2
 """In a talk of so many, who is spoken to is the other one."""
-NEAR: Final = 3
+NEAR: Final = 4
 """A pronoun stands for somebody named at most so many messages away."""
 SURE: Final = 2
+LONGEST_CHANGE: Final = 4
+"""Letters by which two forms of a verb may differ."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _PLEASE: Final = re.compile(r"^(?:(?:and|ok|okay|then|please|pls|so|also|hey|yes|well|just)\W+)+", re.IGNORECASE)
 
@@ -260,7 +262,7 @@ def _agreeing(text: str, clause: str) -> tuple[bool, bool]:
 def _is_same_verb(one: str, other: str) -> bool:
     """Whether two Russian words may be forms of one verb."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return length >= max(2, min(len(one), len(other)) - 3) and max(len(one), len(other)) - length <= NEAR + 1
+    return length >= max(2, min(len(one), len(other)) - 3) and max(len(one), len(other)) - length <= LONGEST_CHANGE
 
 
 def follows(named: Named, text: str, sign: str) -> bool:

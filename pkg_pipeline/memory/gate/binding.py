@@ -24,6 +24,7 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 ALIKE: Final = 2.0
 """A number may replace one that is at most so many times as large or small."""
+HOUR: Final = 60
 MOST_TIMES: Final = 100
 """A total is at most so many times its rate."""
 BARE: Final = 1
@@ -253,9 +254,17 @@ def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
 def _is_same(figure: Figure, one: Figure) -> bool:
     if figure.values & one.values and _are_alike(figure, one):
         return True
+    if {figure.kind, one.kind} == {"clock", "count"} and not one.thing:
+        return bool(_half_days(figure) & _half_days(one))
     return figure.kind in ("sum", "count") and bool(
         {round(value / scale, 2) for value in figure.values for scale in (1000.0, 10_000.0)} & one.values
     )
+
+
+def _half_days(figure: Figure) -> frozenset[float]:
+    """Minutes since midnight or noon of a time, or of a mere hour ("at 5")."""
+    size = 1 if figure.kind == "clock" else HOUR
+    return frozenset(value * size % (12 * HOUR) for value in figure.values if value * size <= 24 * HOUR)
 
 
 def _are_alike(figure: Figure, one: Figure) -> bool:

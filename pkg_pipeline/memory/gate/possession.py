@@ -44,7 +44,7 @@ def _owned(clause: str, scene: Scene) -> Iterator[tuple[Named, str]]:
             if before and not is_nominative(one) and clause[: one.start].endswith(f"{before[-1]} "):
                 yield one, before[-1]
         elif found := _OWNED.match(behind):
-            yield one, found[1]
+            yield from ((one, word) for word in found[1].split())
 
 
 def _holders(thing: str, unit: Unit, scene: Scene) -> Iterator[Person | None]:

@@ -57,9 +57,17 @@ def does_it(subject: Named, units: Sequence[Unit], clause: str, scene: Scene) ->
     """
     found = [scene.agents(unit, clause) for unit in units]
     sure = [one for one in found if one is not None and one.is_sure]
+    if is_kin(subject) and not sure:
+        near = [message for unit in units for message in scene.spoken.around(unit, NEAR)]
+        return not units or any(content(subject.word) & content(message.text) for message in near)
     if not sure and (subject.person is None or len(scene.people) > DIRECT):
         return not found or any(one is None or one.has(subject) for one in found)
     return not sure or any(one.has(subject) for one in sure)
+
+
+def is_kin(subject: Named) -> bool:
+    """Whether a clause is about somebody without a name ("the landlord")."""
+    return subject.person is None and sign_in("kin", subject.word) is not None
 
 
 def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = "") -> tuple[Unit, ...]:

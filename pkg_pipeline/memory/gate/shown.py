@@ -20,7 +20,7 @@ from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
-from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
+from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, subject_of, supporting
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.records import Person
@@ -153,6 +153,8 @@ def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:
     """The first name in a clause that the clauses bearing it out do not give its place."""
     subject = subject_of(clause, scene)
     units = supporting(clause, subject, scene, quote)
+    if subject is not None and is_kin(subject):
+        return None if does_it(subject, units, clause, scene) else subject
     if subject is not None and not shows("passive", clause):
         agents = [one for one in (scene.agents(unit, clause) for unit in units) if one is not None]
         named = [one for unit in units for one in scene.names(unit.sentence)]

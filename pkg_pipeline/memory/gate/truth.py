@@ -39,6 +39,8 @@ FREE_WORDS = 8
 """A sentence about a whole talk may have so many content words that nobody said."""
 
 
+FAR = 5
+"""So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
 AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
@@ -120,7 +122,16 @@ class Testimony:
 
     @cached_property
     def known(self) -> KnownPeople:
-        return KnownPeople(self.people, self.texts)
+        return KnownPeople(self.people, (*self.texts, *self._last_named))
+
+    @cached_property
+    def _last_named(self) -> tuple[str, ...]:
+        """Whom pronouns in the messages may stand for: who is named last before them, if they name nobody else."""
+        if not self.messages or others_named((message.text for message in self.messages), self.people):
+            return ()
+        before = [m for m in self.talk if 0 < self.messages[0].number - m.number <= FAR]
+        named = (others_named((message.text,), self.people) for message in reversed(before))
+        return next((some for some in named if some), ())
 
     @property
     def everyone(self) -> tuple[Person, ...]:
