@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from functools import cache, lru_cache
 
-from pkg_pipeline.memory.gate.duty import agrees, behind, has, parts_of, refuses
+from pkg_pipeline.memory.gate.calendar import EXACT, mentions
+from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import polarity
-from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.gate.things import tells
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+FORWARD = ("promise", "moves", "ask", "condition", "not_done", "unreal", "later_time", "delayed", "plans", "not_yet")
+"""Signs of what is still to come."""
+ANY_DAY = date(2026, 1, 1)
 _FIGURE = re.compile(r"\d")
 ASKED_WITHIN = 3
 """So many messages back stands the question that a bare yes answers."""
@@ -70,12 +76,27 @@ def says_done(
         return False
     if quoted and all(map(is_open, parts_of(quote))):
         return False
+    if not is_to_end and quoted and _is_open_about(quoted, quote, content(matter)):
+        return False
     if content(quote) & content(matter) and any(map(is_plain, touched(quoted, quote))):
         return True
     place = {message.number: at for at, message in enumerate(talk)}
     return any(
         tells_done(m.text) or acknowledges(m, talk[: place.get(m.number, 0)] or _before(m, messages)) for m in messages
     )
+
+
+def _is_open_about(quoted: Sequence[SourceMessage], quote: str, wanted: frozenset[str]) -> bool:
+    """Whether what the quoted sentences say of the matter is open, denied, or only leads up to it."""
+    parts = [part for one in touched(quoted, quote) if not is_question(one) for part in parts_of(one)]
+    about = [part for part in parts if any(one in wanted for word, one in tokens(part) if not tells(word))]
+    return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+
+
+def _only_prepares(part: str, wanted: frozenset[str]) -> bool:
+    """Whether a clause tells of looking, asking or the like that was not itself to be done."""
+    word = found("prepares", part)
+    return word is not None and not content(word) & wanted
 
 
 def is_plain(sentence: str) -> bool:
@@ -149,7 +170,13 @@ def may_renew(quote: str) -> bool:
     """Whether words may renew something: they neither give it up nor only tell that it was done, or they move it."""
     if gives_up(quote) and not has("moves", quote):
         return False
+    if not any(has(sign, quote) for sign in FORWARD) and not polarity(quote).waits and not _names_when(quote):
+        return False
     return not tells_done(quote) or any(map(is_open, parts_of(quote))) or has("ask", quote) or has("moves", quote)
+
+
+def _names_when(text: str) -> bool:
+    return _FIGURE.search(text) is not None or any(one.kind in EXACT for one in mentions(text, ANY_DAY))
 
 
 def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:
