@@ -76,16 +76,17 @@ def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = ""
     What is only wished for counts where nothing else does.
     """
     names = content(" ".join(one.word for one in scene.names(clause)))
-    heavy = _predicate(clause, subject)
+    heavy = predicate(clause, subject)
     units = scene.spoken.support(clause, names, heavy) or scene.spoken.quoted(quote)
     deeds = [unit for unit in units if not shows("requests", unit.text)]
     if units and not deeds:
         loose = scene.spoken.support(clause, names, heavy, LOOSE)
         deeds = [unit for unit in loose if not shows("requests", unit.text)]
-    return tuple(deeds) or units
+    same = [unit for unit in deeds if heavy & content(unit.text)]
+    return tuple(same or deeds) or units
 
 
-def _predicate(clause: str, subject: Named | None) -> frozenset[str]:
+def predicate(clause: str, subject: Named | None) -> frozenset[str]:
     """The meaning of what is done: in Russian of the verbs, in English of the word behind the one who does it."""
     verbs = [word for word in _WORD.findall(folded(clause)) if re.fullmatch(table("ru", "agents")["verb"], word)]
     if subject is not None and not verbs:

@@ -20,9 +20,9 @@ from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
-from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, subject_of, supporting
-from pkg_pipeline.memory.gate.things import unsaid_thing
-from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, predicate, subject_of, supporting
+from pkg_pipeline.memory.gate.things import tells, unsaid_thing
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.records import Person
 
 LOOSE: Final = 0.6
@@ -41,6 +41,8 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
             return clause
         if (owner := misowned(clause, scene)) is not None:
             return owner
+        if quote and (word := _swapped(clause, text, scene, quote)) is not None:
+            return word
         if (named := _unplaced(clause, scene, quote)) is not None:
             return named.word
     return None
@@ -138,6 +140,30 @@ def _denies_same(mine: Polarity, clause: str, other: tuple[Polarity, str, str], 
     return bool((mine.plain & said.plain) - names) and has("not_yet", clause) == has("not_yet", text)
 
 
+def _swapped(clause: str, text: str, scene: Scene, quote: str) -> str | None:
+    """A word for what something is done to, where all who tell of the deed name something else; or None.
+
+    "Tells the school", of "I'll tell the vicar".
+    """
+    subject = subject_of(clause, scene)
+    deed = predicate(clause, subject)
+    units = [unit for unit in supporting(clause, subject, scene, quote) if deed & content(unit.text)]
+    if not units or any(shows("points", unit.text) for unit in units):
+        return None
+    names = content(" ".join(one.word for said in (text, *scene.spoken.texts) for one in scene.names(said)))
+    day = scene.spoken.messages[-1].sent_at.date()
+    mine = _things(clause, names | deed, day)
+    theirs = [_things(unit.text, names | deed, day) for unit in units]
+    is_other = all(one and not one.keys() & content(text) for one in theirs)
+    return next(iter(mine.values()), None) if is_other else None
+
+
+def _things(text: str, without: frozenset[str], day: date) -> dict[str, str]:
+    """The meanings of a text's words for things, with the words."""
+    words = tokens(blanked(text, day))
+    return {one: word for word, one in words if one and one not in without and "'" not in word and not tells(word)}
+
+
 def _is_done(clause: str, scene: Scene) -> bool:
     """Whether what a clause tells as done was told as done, or acknowledged; so if it tells nothing as done."""
     if claim_of(clause) != "done" or is_open(clause):
@@ -172,7 +198,7 @@ def _is_last_named(one: Named, unit: Unit, scene: Scene) -> bool:
         return False
     before = [m for m in scene.spoken.around(unit, NEAR) if m.number < unit.message.number]
     named = ([other for other in scene.names(m.text) if other.person is None] for m in before)
-    return any(map(one.is_same, next((some for some in named if some), [])))
+    return any(map(one.is_same, next((some for some in named if some), list[Named]())))
 
 
 def _is_between_two(one: Named, clause: str, unit: Unit, scene: Scene) -> bool:
