@@ -148,7 +148,8 @@ def _swapped(clause: str, text: str, scene: Scene, quote: str) -> str | None:
     subject = subject_of(clause, scene)
     deed = predicate(clause, subject)
     units = [unit for unit in supporting(clause, subject, scene, quote) if deed & content(unit.text)]
-    if not units or any(shows("points", unit.text) for unit in units):
+    shared = (content(clause) - deed) & frozenset(one for unit in units for one in content(unit.text))
+    if not units or shared or any(shows("points", unit.text) for unit in units):
         return None
     names = content(" ".join(one.word for said in (text, *scene.spoken.texts) for one in scene.names(said)))
     day = scene.spoken.messages[-1].sent_at.date()
