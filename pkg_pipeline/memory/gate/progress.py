@@ -11,9 +11,9 @@ from pkg_pipeline.memory.gate.calendar import EXACT, mentions
 from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import polarity
-from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
@@ -76,7 +76,7 @@ def says_done(
         return False
     if quoted and all(map(is_open, parts_of(quote))):
         return False
-    if not is_to_end and quoted and _is_open_about(quoted, quote, content(matter)):
+    if not is_to_end and quoted and _is_open_about(quoted, quote, matter):
         return False
     if content(quote) & content(matter) and any(map(is_plain, touched(quoted, quote))):
         return True
@@ -86,11 +86,26 @@ def says_done(
     )
 
 
-def _is_open_about(quoted: Sequence[SourceMessage], quote: str, wanted: frozenset[str]) -> bool:
+def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> bool:
     """Whether what the quoted sentences say of the matter is open, denied, or only leads up to it."""
+    wanted = content(matter)
     parts = [part for one in touched(quoted, quote) if not is_question(one) for part in parts_of(one)]
-    about = [part for part in parts if any(one in wanted for word, one in tokens(part) if not tells(word))]
+    about = [part for part in parts if _names_same(part, matter)]
     return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+
+
+def _names_same(part: str, matter: str) -> bool:
+    """Whether a clause names a thing of the matter; in Chinese by two characters in a row."""
+    wanted = content(matter)
+    if any(one in wanted and names_thing(word) for word, one in tokens(part)):
+        return True
+    pairs = (part[at : at + 2] for at in range(len(part) - 1))
+    return any(is_han(pair) and pair in matter for pair in pairs)
+
+
+def names_thing(word: str) -> bool:
+    """Whether a word may be of a thing, by no sign of a deed; a single Chinese character may be anything."""
+    return not (has("completed", word) or has("promise", word)) and not (is_han(word) and len(word) == 1)
 
 
 def _only_prepares(part: str, wanted: frozenset[str]) -> bool:
@@ -104,7 +119,7 @@ def is_plain(sentence: str) -> bool:
     said = polarity(sentence)
     is_said = said.denies or said.refuses or said.waits
     return not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence)) and not any(
-        has(sign, sentence) for sign in ("ask", "undone", "together")
+        has(sign, sentence) for sign in ("ask", "undone", "together", "later_time")
     )
 
 
@@ -160,7 +175,7 @@ def gives_up(sentence: str, wanted: frozenset[str] = frozenset()) -> bool:
     if has("cancel", sentence):
         return True
     said = polarity(sentence)
-    if has("not_done", sentence):
+    if has("not_done", sentence) or has("undone", sentence):
         return False
     is_denied = said.denied & wanted or (said.denies and not said.waits and content(sentence) & wanted)
     return said.refuses or bool(is_denied and not tells_done(sentence))
