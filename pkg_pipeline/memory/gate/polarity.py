@@ -90,7 +90,7 @@ def polarity(text: str) -> Polarity:
             denies |= not is_refusal
             said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
             at = _end_of_reach(clause, end)
-            reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - _modal()
+            reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - modal()
             bare |= not reached or len(clause.split()) <= SHORT_DENIAL >= len(clause) / CHARACTERS
             denied |= reached
         said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}
@@ -105,7 +105,7 @@ def after_denial(text: str) -> str:
 
 
 @cache
-def _modal() -> frozenset[str]:
+def modal() -> frozenset[str]:
     """Meanings of verbs that say nothing without another (can, will, хочу)."""
     words = (word for language in folders("polarity") for word in table(language, "polarity")["modal"].split())
     return frozenset(meaning for word in words for _, meaning in tokens(word) if meaning)

@@ -10,7 +10,8 @@ from functools import cache, lru_cache
 from pkg_pipeline.memory.gate.calendar import EXACT, mentions
 from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
-from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
+from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
@@ -42,9 +43,14 @@ def tells_completed(text: str) -> bool:
 
 
 def _came_to_nothing(sentence: str) -> bool:
-    """Whether a sentence goes on, behind a "but", by denying or refusing something."""
-    said = polarity(behind("but", sentence))
-    return said.denies or said.refuses
+    """Whether a sentence goes on, behind a "but", by denying or refusing something, or ends in a bare denial."""
+    rest = behind("but", sentence)
+    said = polarity(rest)
+    last = parts_of(sentence)[-1:]
+    is_taken_back = len(parts_of(sentence)) > 1 and any(
+        polarity(one).denies and not polarity(one).denied for one in last
+    )
+    return said.denies or said.refuses or has("lacking", rest) or is_taken_back
 
 
 def _told(text: str) -> list[str]:
@@ -70,6 +76,8 @@ def says_done(
     """
     if any(message.attachments for message in messages):
         return True
+    if is_joke(messages, quote):
+        return False
     quoted = [m for m in messages if quote and shares_text(quote, m.text)]
     is_to_end = has("cancel", matter) or polarity(matter).refuses
     if quoted and not is_to_end and any(gives_up(one) for one in touched(quoted, quote)):
@@ -89,8 +97,11 @@ def says_done(
 def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> bool:
     """Whether what the quoted sentences say of the matter is open, denied, or only leads up to it."""
     wanted = content(matter)
-    parts = [part for one in touched(quoted, quote) if not is_question(one) for part in parts_of(one)]
+    said = touched(quoted, quote)
+    parts = [part for one in said if not is_question(one) for part in parts_of(one)]
     about = [part for part in parts if _names_same(part, matter)]
+    if not about and any(is_question(one) and _names_same(one, matter) for one in said):
+        return any(_names_other(part, wanted) for part in parts)
     return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
 
 
@@ -101,6 +112,11 @@ def _names_same(part: str, matter: str) -> bool:
         return True
     pairs = (part[at : at + 2] for at in range(len(part) - 1))
     return any(is_han(pair) and pair in matter for pair in pairs)
+
+
+def _names_other(part: str, wanted: frozenset[str]) -> bool:
+    """Whether a clause names a thing that is not wanted."""
+    return any(one and one not in wanted and names_thing(word) and not tells(word) for word, one in tokens(part))
 
 
 def names_thing(word: str) -> bool:
@@ -118,8 +134,10 @@ def is_plain(sentence: str) -> bool:
     """Whether a sentence neither asks, promises, weighs, denies nor waits for anything."""
     said = polarity(sentence)
     is_said = said.denies or said.refuses or said.waits
-    return not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence)) and not any(
-        has(sign, sentence) for sign in ("ask", "undone", "together", "later_time")
+    return (
+        not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence))
+        and not any(has(sign, sentence) for sign in ("ask", "undone", "together", "later_time", "delayed"))
+        and not _came_to_nothing(sentence)
     )
 
 
@@ -177,6 +195,9 @@ def gives_up(sentence: str, wanted: frozenset[str] = frozenset()) -> bool:
     said = polarity(sentence)
     if has("not_done", sentence) or has("undone", sentence):
         return False
+    behind_it = next((one for _, one in tokens(after_denial(sentence)) if one and one not in modal()), "")
+    if has("unable", sentence) and behind_it and behind_it not in wanted:
+        return said.refuses
     is_denied = said.denied & wanted or (said.denies and not said.waits and content(sentence) & wanted)
     return said.refuses or bool(is_denied and not tells_done(sentence))
 

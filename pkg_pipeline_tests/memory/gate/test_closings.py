@@ -23,6 +23,9 @@ ITEMS = {
     "zh2": ("self", "我付押金", "押金我来付"),
     "zh3": ("them", "老魏修围栏", "围栏我来修"),
     "zh4": ("self", "我订酒店", "酒店我来订"),
+    "en5": ("them", "Sam sends the drawings", "I'll send the drawings"),
+    "ru5": ("them", "Семён пришлёт чертежи", "пришлю чертежи"),
+    "zh5": ("them", "孙培发图纸", "图纸我来发"),
 }
 SAID = """
 en1 open < Photos are still on my camera, sorry
@@ -92,6 +95,93 @@ zh4 done > 酒店搞定了，两晚
 zh4 renewed < 酒店订了吗？ | > 还没，明天
 zh4 done < 酒店订了吗？ | > 当然
 zh4 cancelled > 不用订酒店，住安娜家
+en5 open < I'll send the drawings tonight | > Thanks a lot!
+en5 open > Thanks in advance for the drawings
+en5 open > Don't forget the drawings | < Thanks for reminding me
+en5 renewed > Drawings on Friday then? | < Great, Friday
+en5 open < The drawings should be with you by now
+en5 open < The drawings must be done by Friday
+en5 open > Are the drawings done? | < No
+en5 open > Have you got the drawings ready? | < I wish
+en5 open < I told you I'd send the drawings
+en5 open < My colleague was supposed to send the drawings
+en5 open < I'm just sending the drawings
+en5 open < First drawing done, five to go
+en5 open > You sent me an empty file instead of the drawings
+en5 open < I can't open the drawings myself
+en5 open < Drawings? I sent you the invoice, that's all
+en5 open < I'd rather have sent the drawings earlier
+en5 open > I got the drawings, but the old ones
+en5 open < Let me finish the drawings first
+en5 open > Where are the drawings you promised?
+en5 cancelled < We dropped the drawings, the client wants photos
+en5 open < The drawings went out, but to Tom only
+en5 done > Nice drawings!
+en5 renewed < Not before Monday, the drawings
+en5 cancelled < Never mind the drawings, the project is off
+en5 open > The drawings never arrived
+en5 done < Drawings: see your mailbox
+en5 open > You said the drawings were sent, they weren't
+en5 open < Drawings done :))) just kidding
+en5 open < I asked Tom for the drawings
+ru5 open < Чертежи вечером пришлю | > Спасибо большое!
+ru5 open > Заранее спасибо за чертежи
+ru5 open > Не забудь чертежи | < Спасибо, что напомнил
+ru5 renewed > Чертежи тогда в пятницу? | < Отлично, в пятницу
+ru5 open < Чертежи уже должны быть у тебя
+ru5 open < Чертежи должны быть готовы к пятнице
+ru5 open > Чертежи готовы? | < Нет
+ru5 open > Чертежи готовы? | < Если бы
+ru5 open < Я же сказал, что пришлю чертежи
+ru5 open < Чертежи должен был прислать коллега
+ru5 open < Как раз отправляю чертежи
+ru5 open < Чертежи пока в типографии
+ru5 open < Первый чертёж готов, осталось пять
+ru5 open > Ты прислал пустой файл вместо чертежей
+ru5 open < Сам не могу открыть чертежи
+ru5 open < Лучше бы я раньше отправил чертежи
+ru5 open < Дай сначала чертежи закончу
+ru5 open > Где обещанные чертежи?
+ru5 cancelled < От чертежей отказались, заказчику нужны фото
+ru5 cancelled > Я сама начертила, не надо
+ru5 open < Чертежи ушли, но только Толе
+ru5 done > Чертежи отличные!
+ru5 renewed < Чертежи — не раньше понедельника
+ru5 cancelled < Забудь про чертежи, проект закрыли
+ru5 open > Чертежи так и не дошли
+ru5 done < Чертежи смотри в почте
+ru5 open < Чертежи готовы))) шучу
+ru5 open < Попросил чертежи у Толи
+zh5 open < 图纸我晚上发 | > 太谢谢了！
+zh5 open > 图纸先谢谢啦
+zh5 open > 别忘了图纸 | < 谢谢提醒
+zh5 renewed > 图纸周五？ | < 好，周五
+zh5 open < 图纸应该到你那儿了吧
+zh5 open < 图纸周五前要做好
+zh5 open > 图纸好了吗？ | < 没有
+zh5 open > 图纸好了吗？ | < 要是好了就好了
+zh5 open < 我说过会发图纸的
+zh5 open < 图纸本来是同事发的
+zh5 open < 图纸正在发
+zh5 open < 图纸还在打印店
+zh5 open < 第一张图纸好了，还有五张
+zh5 open > 你发的是空文件，不是图纸
+zh5 open < 图纸我自己也打不开
+zh5 open < 图纸？我只发了账单
+zh5 open < 早点发图纸就好了
+zh5 open < 等我先把图纸弄完
+zh5 open > 说好的图纸呢？
+zh5 cancelled < 图纸不做了，客户要照片
+zh5 cancelled > 我自己画好了，不用了
+zh5 open < 图纸发了，不过只发给小陶
+zh5 done > 图纸真好看！
+zh5 renewed < 图纸周一前不行
+zh5 cancelled < 别管图纸了，项目停了
+zh5 open > 图纸一直没到
+zh5 done < 图纸看你邮箱
+zh5 open > 你说图纸发了，可是没有
+zh5 open < 图纸好了，开玩笑的
+zh5 open < 我找小陶要图纸了
 """
 """Item, what became of it by the last message, and the messages, said to me (<) or by me (>)."""
 
