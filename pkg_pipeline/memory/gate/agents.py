@@ -22,9 +22,11 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 DIRECT: Final = 2
 """In a talk of so many, who is spoken to is the other one."""
-NEAR: Final = 3
+NEAR: Final = 4
 """A pronoun stands for somebody named at most so many messages away."""
 SURE: Final = 2
+LONGEST_CHANGE: Final = 4
+"""Letters by which two forms of a verb may differ."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _PLEASE: Final = re.compile(r"^(?:(?:and|ok|okay|then|please|pls|so|also|hey|yes|well|just)\W+)+", re.IGNORECASE)
 
@@ -235,6 +237,8 @@ def _persons(text: str, clause: str, *, is_question: bool) -> tuple[int, int]:
     may_be_first = not second and not shows("third", text) and has("promise", text)
     is_second = second or shows("second", text)
     may_be_second = not is_first and not may_be_first and has("ask", text) and not is_question
+    if shows("gives", text):
+        return SURE, 0
     return SURE if is_first else int(may_be_first), int(is_second or may_be_second)
 
 
@@ -258,7 +262,7 @@ def _agreeing(text: str, clause: str) -> tuple[bool, bool]:
 def _is_same_verb(one: str, other: str) -> bool:
     """Whether two Russian words may be forms of one verb."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return length >= max(2, min(len(one), len(other)) - 3) and max(len(one), len(other)) - length <= NEAR + 1
+    return length >= max(2, min(len(one), len(other)) - 3) and max(len(one), len(other)) - length <= LONGEST_CHANGE
 
 
 def follows(named: Named, text: str, sign: str) -> bool:

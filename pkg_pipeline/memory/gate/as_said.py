@@ -21,11 +21,14 @@ LEAST_MEANINGS: Final = 2
 """Words that stand for themselves mean at least so much."""
 
 
-def as_said(text: str, quote: str, testimony: Testimony, checker: Checker, *, least: float = SHARED) -> str | None:
+def as_said(
+    text: str, quote: str, testimony: Testimony, checker: Checker, *, least: float = SHARED, is_of_quote: bool = False
+) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
-    ``least``: more than this share of its meanings stands in them, where there is no quote.
+    ``least``: more than this share of its meanings stands in them, where there is no quote. ``is_of_quote``: nothing
+    contradicts that ``text`` tells of the matter of its quote, if in other words.
     """
     if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
         return None
@@ -39,9 +42,12 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker, *, le
             break
         chosen.append(best)
         told = _meant(chosen)
+    while quote and chosen and len(told) < LEAST_MEANINGS and len(chosen) < MOST_SENTENCES and spoken.index(chosen[0]):
+        chosen = [spoken[spoken.index(chosen[0]) - 1], *chosen]  # what it answers or goes on with
+        told = _meant(chosen)
     shared = wanted & told
     is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
-    if len(told) < LEAST_MEANINGS or not shared or not (is_near or quote):
+    if len(told) < LEAST_MEANINGS or not (shared or (quote and is_of_quote)) or not (is_near or quote):
         return None
     if all(is_question(one.text) for one in chosen):
         chosen += _answers(chosen, testimony)

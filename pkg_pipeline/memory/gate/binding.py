@@ -24,8 +24,11 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 ALIKE: Final = 2.0
 """A number may replace one that is at most so many times as large or small."""
+HOUR: Final = 60
 MOST_TIMES: Final = 100
 """A total is at most so many times its rate."""
+BARE: Final = 1
+"""A figure with so few words of its own takes the place of one that was named before."""
 _PIECE: Final = re.compile(
     r"(?<!\d),|,(?!\d{3}(?!\d))|[;。、]|(?<!\d)\.(?=\s)|\s(?:—|–|-)\s(?=\D)|"
     r"\s(?:а|но|потом|but|then|plus|плюс)\s|(?<!\d)\s(?:и|and)\s|\s(?:и|and)\s(?!\d)|但是?|不过|而且|然后"
@@ -201,17 +204,25 @@ def _is_like(figure: Figure, one: Figure) -> bool:
 def unsure(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
     """The first figure of a text that its messages do not say in so many words, or None.
 
-    One is unsure that nobody said, that counted another thing, or of whose words more stand with another of its kind.
+    One is unsure that nobody said, that counted another thing, or of whose words more stand with another of its kind;
+    unless it was said by itself after that one ("six? – seven").
     """
-    said = [one for message, base in zip(messages, bases, strict=True) for one in figures(message.text, base)]
+    said = _said(messages, bases)
     for figure in figures(text, bases[-1]):
         own = [one for one in said if _is_same(figure, one)]
         rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
-        if not own or (figure.thing and all(one.thing != figure.thing for one in own)):
+        if not any(_counts_same(figure, one) for one in own):
             return figure.text
-        if _most_shared(figure, own) < _most_shared(figure, rivals):
+        named = [one.place for one in own if one.words <= figure.words and one.rate in ("", figure.rate)]
+        later = [one for one in rivals if one.place >= max(named, default=0)]
+        if _most_shared(figure, own) < _most_shared(figure, later):
             return figure.text
     return None
+
+
+def _counts_same(figure: Figure, one: Figure) -> bool:
+    """Whether a number that was said counts what the figure does, as far as it says so ("14 boxes, two cracked")."""
+    return not figure.thing or one.thing == figure.thing or (not one.thing and bool(figure.words & one.words))
 
 
 def overtaken(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
@@ -222,7 +233,8 @@ def overtaken(text: str, messages: Sequence[SourceMessage], bases: Sequence[date
     for figure in mine:
         last = max((one.place for one in said if _is_same(figure, one)), default=len(messages))
         later = [one for one in said if one.place > last and _are_alike(figure, one) and not one.values & told]
-        if any(not figure.thing or not one.thing or figure.thing == one.thing for one in later):
+        same = [one for one in later if not figure.thing or not one.thing or figure.thing == one.thing]
+        if any(len(one.words - figure.words) <= BARE for one in same):
             return figure.text
     return None
 
@@ -242,9 +254,17 @@ def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
 def _is_same(figure: Figure, one: Figure) -> bool:
     if figure.values & one.values and _are_alike(figure, one):
         return True
+    if {figure.kind, one.kind} == {"clock", "count"} and not one.thing:
+        return bool(_half_days(figure) & _half_days(one))
     return figure.kind in ("sum", "count") and bool(
         {round(value / scale, 2) for value in figure.values for scale in (1000.0, 10_000.0)} & one.values
     )
+
+
+def _half_days(figure: Figure) -> frozenset[float]:
+    """Minutes since midnight or noon of a time, or of a mere hour ("at 5")."""
+    size = 1 if figure.kind == "clock" else HOUR
+    return frozenset(value * size % (12 * HOUR) for value in figure.values if value * size <= 24 * HOUR)
 
 
 def _are_alike(figure: Figure, one: Figure) -> bool:

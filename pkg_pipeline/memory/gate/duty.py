@@ -37,6 +37,12 @@ def has(sign: str, text: str) -> bool:
     return _sign(sign).search(plain) is not None
 
 
+def found(sign: str, text: str) -> str | None:
+    """The words of a sign in a text."""
+    match = _sign(sign).search(folded(text).replace("’", "'"))
+    return None if match is None else match.group()
+
+
 def behind(sign: str, text: str) -> str:
     """The words behind the first sign in a text; empty without one."""
     plain = folded(text).replace("’", "'")

@@ -138,6 +138,11 @@ class Sentences:
         place = self._place.get(message.number, 0)
         return self._talk[place - 1] if place else None
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Every clause."""
+        return tuple(unit for unit, _ in self._units)
+
     @cached_property
     def _units(self) -> tuple[tuple[Unit, tuple[frozenset[str], ...]], ...]:
         found: list[tuple[Unit, tuple[frozenset[str], ...]]] = []

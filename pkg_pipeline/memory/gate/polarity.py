@@ -90,7 +90,7 @@ def polarity(text: str) -> Polarity:
             denies |= not is_refusal
             said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
             at = _end_of_reach(clause, end)
-            reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - _modal()
+            reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - modal()
             bare |= not reached or len(clause.split()) <= SHORT_DENIAL >= len(clause) / CHARACTERS
             denied |= reached
         said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}
@@ -105,7 +105,7 @@ def after_denial(text: str) -> str:
 
 
 @cache
-def _modal() -> frozenset[str]:
+def modal() -> frozenset[str]:
     """Meanings of verbs that say nothing without another (can, will, хочу)."""
     words = (word for language in folders("polarity") for word in table(language, "polarity")["modal"].split())
     return frozenset(meaning for word in words for _, meaning in tokens(word) if meaning)
@@ -130,10 +130,16 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
         one for text_said, other in zip(said, theirs, strict=True) for one in _denied_in(text_said, other)
     )
     plain = frozenset(one for other in theirs for one in other.plain)
+    asserted = frozenset(
+        one
+        for text_said, other in zip(said, theirs, strict=True)
+        if not (is_question(text_said) or other.denies or other.refuses)
+        for one in other.plain
+    )
     if mine.denied or mine.denies:
         if not any(one.denies or one.refuses or one.waits for one in theirs):
             return _word(text, mine.denied) or quote[:20] or text[:20]
-        turned = mine.denied & plain - denied - mine.plain
+        turned = mine.denied & asserted - denied - mine.plain
         if (
             turned
             and not any(one.refuses or one.bare for one in theirs)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from functools import cache, lru_cache
 
-from pkg_pipeline.memory.gate.duty import agrees, behind, has, parts_of, refuses
+from pkg_pipeline.memory.gate.calendar import EXACT, mentions
+from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
-from pkg_pipeline.memory.gate.polarity import polarity
-from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
+from pkg_pipeline.memory.gate.things import tells
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+FORWARD = ("promise", "moves", "ask", "condition", "not_done", "unreal", "later_time", "delayed", "plans", "not_yet")
+"""Signs of what is still to come."""
+ANY_DAY = date(2026, 1, 1)
 _FIGURE = re.compile(r"\d")
 ASKED_WITHIN = 3
 """So many messages back stands the question that a bare yes answers."""
@@ -36,9 +43,14 @@ def tells_completed(text: str) -> bool:
 
 
 def _came_to_nothing(sentence: str) -> bool:
-    """Whether a sentence goes on, behind a "but", by denying or refusing something."""
-    said = polarity(behind("but", sentence))
-    return said.denies or said.refuses
+    """Whether a sentence goes on, behind a "but", by denying or refusing something, or ends in a bare denial."""
+    rest = behind("but", sentence)
+    said = polarity(rest)
+    last = parts_of(sentence)[-1:]
+    is_taken_back = len(parts_of(sentence)) > 1 and any(
+        polarity(one).denies and not polarity(one).denied for one in last
+    )
+    return said.denies or said.refuses or has("lacking", rest) or is_taken_back
 
 
 def _told(text: str) -> list[str]:
@@ -64,11 +76,15 @@ def says_done(
     """
     if any(message.attachments for message in messages):
         return True
+    if is_joke(messages, quote):
+        return False
     quoted = [m for m in messages if quote and shares_text(quote, m.text)]
     is_to_end = has("cancel", matter) or polarity(matter).refuses
     if quoted and not is_to_end and any(gives_up(one) for one in touched(quoted, quote)):
         return False
     if quoted and all(map(is_open, parts_of(quote))):
+        return False
+    if not is_to_end and quoted and _is_open_about(quoted, quote, matter):
         return False
     if content(quote) & content(matter) and any(map(is_plain, touched(quoted, quote))):
         return True
@@ -78,12 +94,50 @@ def says_done(
     )
 
 
+def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> bool:
+    """Whether what the quoted sentences say of the matter is open, denied, or only leads up to it."""
+    wanted = content(matter)
+    said = touched(quoted, quote)
+    parts = [part for one in said if not is_question(one) for part in parts_of(one)]
+    about = [part for part in parts if _names_same(part, matter)]
+    if not about and any(is_question(one) and _names_same(one, matter) for one in said):
+        return any(_names_other(part, wanted) for part in parts)
+    return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+
+
+def _names_same(part: str, matter: str) -> bool:
+    """Whether a clause names a thing of the matter; in Chinese by two characters in a row."""
+    wanted = content(matter)
+    if any(one in wanted and names_thing(word) for word, one in tokens(part)):
+        return True
+    pairs = (part[at : at + 2] for at in range(len(part) - 1))
+    return any(is_han(pair) and pair in matter for pair in pairs)
+
+
+def _names_other(part: str, wanted: frozenset[str]) -> bool:
+    """Whether a clause names a thing that is not wanted."""
+    return any(one and one not in wanted and names_thing(word) and not tells(word) for word, one in tokens(part))
+
+
+def names_thing(word: str) -> bool:
+    """Whether a word may be of a thing, by no sign of a deed; a single Chinese character may be anything."""
+    return not (has("completed", word) or has("promise", word)) and not (is_han(word) and len(word) == 1)
+
+
+def _only_prepares(part: str, wanted: frozenset[str]) -> bool:
+    """Whether a clause tells of looking, asking or the like that was not itself to be done."""
+    word = found("prepares", part)
+    return word is not None and not content(word) & wanted
+
+
 def is_plain(sentence: str) -> bool:
     """Whether a sentence neither asks, promises, weighs, denies nor waits for anything."""
     said = polarity(sentence)
     is_said = said.denies or said.refuses or said.waits
-    return not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence)) and not any(
-        has(sign, sentence) for sign in ("ask", "undone", "together")
+    return (
+        not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence))
+        and not any(has(sign, sentence) for sign in ("ask", "undone", "together", "later_time", "delayed"))
+        and not _came_to_nothing(sentence)
     )
 
 
@@ -139,8 +193,11 @@ def gives_up(sentence: str, wanted: frozenset[str] = frozenset()) -> bool:
     if has("cancel", sentence):
         return True
     said = polarity(sentence)
-    if has("not_done", sentence):
+    if has("not_done", sentence) or has("undone", sentence):
         return False
+    behind_it = next((one for _, one in tokens(after_denial(sentence)) if one and one not in modal()), "")
+    if has("unable", sentence) and behind_it and behind_it not in wanted:
+        return said.refuses
     is_denied = said.denied & wanted or (said.denies and not said.waits and content(sentence) & wanted)
     return said.refuses or bool(is_denied and not tells_done(sentence))
 
@@ -149,7 +206,13 @@ def may_renew(quote: str) -> bool:
     """Whether words may renew something: they neither give it up nor only tell that it was done, or they move it."""
     if gives_up(quote) and not has("moves", quote):
         return False
+    if not any(has(sign, quote) for sign in FORWARD) and not polarity(quote).waits and not _names_when(quote):
+        return False
     return not tells_done(quote) or any(map(is_open, parts_of(quote))) or has("ask", quote) or has("moves", quote)
+
+
+def _names_when(text: str) -> bool:
+    return _FIGURE.search(text) is not None or any(one.kind in EXACT for one in mentions(text, ANY_DAY))
 
 
 def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:

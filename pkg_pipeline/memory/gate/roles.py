@@ -57,9 +57,17 @@ def does_it(subject: Named, units: Sequence[Unit], clause: str, scene: Scene) ->
     """
     found = [scene.agents(unit, clause) for unit in units]
     sure = [one for one in found if one is not None and one.is_sure]
+    if is_kin(subject) and not sure:
+        near = [message for unit in units for message in scene.spoken.around(unit, NEAR)]
+        return not units or any(content(subject.word) & content(message.text) for message in near)
     if not sure and (subject.person is None or len(scene.people) > DIRECT):
         return not found or any(one is None or one.has(subject) for one in found)
     return not sure or any(one.has(subject) for one in sure)
+
+
+def is_kin(subject: Named) -> bool:
+    """Whether a clause is about somebody without a name ("the landlord")."""
+    return subject.person is None and sign_in("kin", subject.word) is not None
 
 
 def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = "") -> tuple[Unit, ...]:
@@ -68,16 +76,17 @@ def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = ""
     What is only wished for counts where nothing else does.
     """
     names = content(" ".join(one.word for one in scene.names(clause)))
-    heavy = _predicate(clause, subject)
+    heavy = predicate(clause, subject)
     units = scene.spoken.support(clause, names, heavy) or scene.spoken.quoted(quote)
     deeds = [unit for unit in units if not shows("requests", unit.text)]
     if units and not deeds:
         loose = scene.spoken.support(clause, names, heavy, LOOSE)
         deeds = [unit for unit in loose if not shows("requests", unit.text)]
-    return tuple(deeds) or units
+    same = [unit for unit in deeds if heavy & content(unit.text)]
+    return tuple(same or deeds) or units
 
 
-def _predicate(clause: str, subject: Named | None) -> frozenset[str]:
+def predicate(clause: str, subject: Named | None) -> frozenset[str]:
     """The meaning of what is done: in Russian of the verbs, in English of the word behind the one who does it."""
     verbs = [word for word in _WORD.findall(folded(clause)) if re.fullmatch(table("ru", "agents")["verb"], word)]
     if subject is not None and not verbs:

@@ -10,18 +10,19 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
-from pkg_pipeline.memory.gate.agents import Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, shows
 from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.claims import claim_of
 from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known
-from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.polarity import Polarity, polarity
+from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
-from pkg_pipeline.memory.gate.roles import is_given, subject_of, supporting
-from pkg_pipeline.memory.gate.things import unsaid_thing
-from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, predicate, subject_of, supporting
+from pkg_pipeline.memory.gate.things import tells, unsaid_thing
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.records import Person
 
 LOOSE: Final = 0.6
@@ -38,6 +39,10 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     for clause in clauses_of(text):
         if _is_turned(clause, scene) or not _is_done(clause, scene):
             return clause
+        if (owner := misowned(clause, scene)) is not None:
+            return owner
+        if quote and (word := _swapped(clause, text, scene, quote)) is not None:
+            return word
         if (named := _unplaced(clause, scene, quote)) is not None:
             return named.word
     return None
@@ -86,18 +91,83 @@ def _is_turned(clause: str, scene: Scene) -> bool:
     """Whether a clause denies what nothing near it denies, or says plainly what is denied there."""
     mine = polarity(clause)
     units = _support(clause, scene)
-    answers = [answer.text for unit in units if unit.is_question for answer in scene.spoken.answers(unit)[:1]]
-    theirs = [polarity(one) for one in (*(unit.text for unit in units), *answers)]
-    against = [one for one in theirs if one.denies or one.refuses]
+    asked = [unit for unit in units if unit.is_question]
+    answers = [(answer.text, unit.text) for unit in asked for answer in scene.spoken.answers(unit)[:1]]
+    said = [*((unit.text, _asked_before(unit, scene)) for unit in units), *answers]
+    theirs = [(polarity(text), text, topic) for text, topic in said]
+    against = [one for one in theirs if one[0].denies or one[0].refuses]
     if mine.denies or mine.refuses:
-        is_same = any(not mine.denied or not one.denied or mine.denied & one.denied for one in against)
-        return claim_of(clause) != "undone" and not is_same
-    return bool(theirs) and (against == theirs or any(not one.denied or one.denied & mine.plain for one in against))
+        if claim_of(clause) == "undone":
+            is_plain = not against and any(_says_plainly(mine, clause, unit) for unit in units)
+            return is_plain or any(_undoes(mine, said, text) for said, text, _ in against)
+        names = content(" ".join(one.word for one in scene.names(clause)))
+        return not any(_denies_same(mine, clause, one, names) for one in against)
+    bare = [text for said, text, _ in against if not said.denied]
+    is_bare = any(content(text) & mine.plain or text in {answer for answer, _ in answers} for text in bare)
+    return bool(theirs) and (against == theirs or is_bare or any(one.denied & mine.plain for one, _, _ in against))
+
+
+def _asked_before(unit: Unit, scene: Scene) -> str:
+    """What the message before asks, which a denial may answer without its words."""
+    before = scene.spoken.before(unit)
+    return "" if before is None else before.text
+
+
+def _says_plainly(mine: Polarity, clause: str, unit: Unit) -> bool:
+    """Whether words tell as so what a clause denies; what is only to come may well be "not yet"."""
+    said = polarity(unit.text)
+    is_to_come = has("not_yet", clause) and is_open(unit.text)
+    return bool(mine.denied & said.plain) and not (said.waits or unit.is_question or is_to_come)
+
+
+def _undoes(mine: Polarity, said: Polarity, text: str) -> bool:
+    """Whether "not cancelled" is told of what is cancelled."""
+    return mine.denies and said.refuses and not said.denies and bool(mine.denied & content(text) - said.plain)
+
+
+def _denies_same(mine: Polarity, clause: str, other: tuple[Polarity, str, str], names: frozenset[str]) -> bool:
+    """Whether other words deny or refuse what a clause denies.
+
+    Without saying what, that of their topic; in words of their own, of a thing that both name.
+    """
+    said, text, topic = other
+    if _undoes(mine, said, text):
+        return False
+    if not mine.denied or mine.denied & said.denied:
+        return True
+    if not said.denied and mine.denied & (content(text) | content(topic)):
+        return True
+    return bool((mine.plain & said.plain) - names) and has("not_yet", clause) == has("not_yet", text)
+
+
+def _swapped(clause: str, text: str, scene: Scene, quote: str) -> str | None:
+    """A word for what something is done to, where all who tell of the deed name something else; or None.
+
+    "Tells the school", of "I'll tell the vicar".
+    """
+    subject = subject_of(clause, scene)
+    deed = predicate(clause, subject)
+    units = [unit for unit in supporting(clause, subject, scene, quote) if deed & content(unit.text)]
+    shared = (content(clause) - deed) & frozenset(one for unit in units for one in content(unit.text))
+    if not units or shared or any(shows("points", unit.text) for unit in units):
+        return None
+    names = content(" ".join(one.word for said in (text, *scene.spoken.texts) for one in scene.names(said)))
+    day = scene.spoken.messages[-1].sent_at.date()
+    mine = _things(clause, names | deed, day)
+    theirs = [_things(unit.text, names | deed, day) for unit in units]
+    is_other = all(one and not one.keys() & content(text) for one in theirs)
+    return next(iter(mine.values()), None) if is_other else None
+
+
+def _things(text: str, without: frozenset[str], day: date) -> dict[str, str]:
+    """The meanings of a text's words for things, with the words."""
+    words = tokens(blanked(text, day))
+    return {one: word for word, one in words if one and one not in without and "'" not in word and not tells(word)}
 
 
 def _is_done(clause: str, scene: Scene) -> bool:
     """Whether what a clause tells as done was told as done, or acknowledged; so if it tells nothing as done."""
-    if claim_of(clause) != "done":
+    if claim_of(clause) != "done" or is_open(clause):
         return True
     units = _support(clause, scene, LOOSE)
     if any((tells_done(unit.text) or tells_done(unit.sentence)) and not is_open(unit.text) for unit in units):
@@ -110,6 +180,8 @@ def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:
     """The first name in a clause that the clauses bearing it out do not give its place."""
     subject = subject_of(clause, scene)
     units = supporting(clause, subject, scene, quote)
+    if subject is not None and is_kin(subject):
+        return None if does_it(subject, units, clause, scene) else subject
     if subject is not None and not shows("passive", clause):
         agents = [one for one in (scene.agents(unit, clause) for unit in units) if one is not None]
         named = [one for unit in units for one in scene.names(unit.sentence)]
@@ -118,14 +190,33 @@ def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:
             return subject
     others = [one for one in scene.names(clause) if subject is None or not one.is_same(subject)]
     told = [one for one in others if one.person is None or is_given(one, clause)]
-    return next((one for one in told if units and not any(_is_meant(one, unit, scene) for unit in units)), None)
+    return next((one for one in told if units and not any(_is_meant(one, clause, unit, scene) for unit in units)), None)
 
 
-def _is_meant(one: Named, unit: Unit, scene: Scene) -> bool:
+def _is_last_named(one: Named, unit: Unit, scene: Scene) -> bool:
+    """Whether a pronoun stands for somebody who takes no part: the last one named before it."""
+    if not (shows("him", unit.sentence) or shows("third", unit.sentence)):
+        return False
+    before = [m for m in scene.spoken.around(unit, NEAR) if m.number < unit.message.number]
+    named = ([other for other in scene.names(m.text) if other.person is None] for m in before)
+    return any(map(one.is_same, next((some for some in named if some), list[Named]())))
+
+
+def _is_between_two(one: Named, clause: str, unit: Unit, scene: Scene) -> bool:
+    """Whether it is this one of two who gets what the other gives, or who asks for it."""
+    is_bare = not content(unit.text) & content(clause)
+    if is_bare or shows("him", unit.text) or any(other.person is None for other in scene.names(unit.text)):
+        return False
+    return one.person != unit.message.sender or unit.is_question or has("ask", unit.text)
+
+
+def _is_meant(one: Named, clause: str, unit: Unit, scene: Scene) -> bool:
     """Whether a clause, or a message beside it, names somebody, or its words are theirs, or said to them."""
     if any(one.is_same(other) for message in scene.spoken.around(unit, 1) for other in scene.names(message.text)):
         return True
     if one.person is None:
-        return False
+        return _is_last_named(one, unit, scene)
+    if len(scene.people) <= DIRECT and is_given(one, clause) and _is_between_two(one, clause, unit, scene):
+        return True
     signs = ("first", "me", "mine") if one.person == unit.message.sender else ("second", "yours")
     return any(shows(sign, unit.sentence) for sign in signs)

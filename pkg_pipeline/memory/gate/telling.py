@@ -70,7 +70,7 @@ def _told(sentence: str, checker: Checker, whole: Testimony, words: int, most: i
     said = None
     if unshown is not None and not whole.is_digest:
         said = as_said(sentence, "", whole, checker)
-        if said is None and fault is None:
+        if said is None and (fault is None or whole.figures(sentence) is None):
             said = as_said(sentence, "", whole, checker, least=0)
     if unshown is not None and said is not None and words + word_count(said) <= most:
         return said, unshown.told_as_said()

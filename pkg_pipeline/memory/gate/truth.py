@@ -13,7 +13,8 @@ from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
-from pkg_pipeline.memory.gate.duty import has, says_no
+from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
+from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -38,6 +39,8 @@ FREE_WORDS = 8
 """A sentence about a whole talk may have so many content words that nobody said."""
 
 
+FAR = 5
+"""So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
 AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
@@ -119,7 +122,16 @@ class Testimony:
 
     @cached_property
     def known(self) -> KnownPeople:
-        return KnownPeople(self.people, self.texts)
+        return KnownPeople(self.people, (*self.texts, *self._last_named))
+
+    @cached_property
+    def _last_named(self) -> tuple[str, ...]:
+        """Whom pronouns in the messages may stand for: who is named last before them, if they name nobody else."""
+        if not self.messages or others_named((message.text for message in self.messages), self.people):
+            return ()
+        before = [m for m in self.talk if 0 < self.messages[0].number - m.number <= FAR]
+        named = (others_named((message.text,), self.people) for message in reversed(before))
+        return next((some for some in named if some), ())
 
     @property
     def everyone(self) -> tuple[Person, ...]:
@@ -256,13 +268,23 @@ class Testimony:
     def _was_refused(self, clause: str, near: Sequence[Spoken]) -> bool:
         """Whether a clause tells as settled what was only asked and then refused."""
         mine = polarity(clause)
-        if mine.denies or mine.refuses or not near:
+        if mine.denies or mine.refuses or not near or not all(spoken.is_question for spoken in near):
             return False
+        answers = [self.spoken.answers(spoken) for spoken in near]
         return all(
-            spoken.is_question
-            and any(says_no(answer) or is_weighed_answer(answer) for answer in self.spoken.answers(spoken)[:1])
-            for spoken in near
+            any(says_no(answer) or is_weighed_answer(answer) for answer in some[:1])
+            and not any(self._puts_instead(answer, clause) for answer in some)
+            for some in answers
         )
+
+    def _puts_instead(self, answer: SourceMessage, clause: str) -> bool:
+        """Whether an answer, or a part of it behind its "no", promises, or names somebody whom the clause names."""
+        scene = Scene(self.spoken, self.everyone, others_named((*self.spoken.texts, clause), self.everyone))
+        named = scene.names(clause)
+        parts = [part for part in parts_of(answer.text) if not (polarity(part).denies or has("refusal", part))]
+        names = [one for part in parts for one in scene.names(part)]
+        is_taken = any(has("promise", part) and not has("condition", part) for part in parts)
+        return is_taken or any(one.is_same(other) for one in named for other in names)
 
     def misplaced(self, text: str, quote: str = "") -> Fault | None:
         name = misplaced(text, self.spoken, self.everyone or self.people, quote)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import agrees
+from pkg_pipeline.memory.gate.duty import agrees, has
 from pkg_pipeline.memory.gate.foreign import digits
 from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
 from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, meant
@@ -90,6 +90,8 @@ class Bearers:
         quoted = spoken.quoted(self.evidence.quote)
         if any(unit.message.sender == owner.person and not _gives_away(unit.text) for unit in quoted):
             return False
+        if any(self._takes_on(owner.person, unit) for unit in quoted):
+            return False
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
 
@@ -100,6 +102,12 @@ class Bearers:
         after = self.evidence.messages[-1].number + 1
         # a yes to what came in between is no yes to this
         return not any(m.sender.is_self and m.number == after and agrees(m) for m in messages)
+
+    def _takes_on(self, person: Person, asked: Unit) -> bool:
+        """Whether somebody promises right behind what another asks for."""
+        later = [m for m in self.evidence.messages if m.number == asked.message.number + 1]
+        is_asked = asked.message.sender != person and has("ask", asked.sentence)
+        return is_asked and any(m.sender == person and has("promise", m.text) for m in later)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
         """Who proposed: the first whose cited message has words of the item."""
@@ -130,7 +138,8 @@ class Bearers:
 
 def _gives_away(text: str) -> bool:
     """Whether who writes this leaves the deed to somebody else."""
-    return any(shows(sign, text) for sign in ("requests", *THIRD)) and not shows("me", text)
+    is_away = any(shows(sign, text) for sign in ("requests", *THIRD))
+    return is_away and not shows("me", text) and not shows("gives", text)
 
 
 def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:

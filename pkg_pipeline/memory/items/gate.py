@@ -42,6 +42,7 @@ SILENT = "silent action_item"
 """What ids of silent items are made from."""
 LONGEST_TEXT = 300
 """Characters of an item's text."""
+CLAIMED = Fault("is said by others alone of the owner of this memory, who agrees to nothing", "")
 
 
 def check_reading(candidate: CandidateReading, source: ReadingInput, *, is_measured: bool = False) -> GatedReading:
@@ -129,13 +130,13 @@ class _Gate:
         owner = people.owner(item, part)
         if owner is None:
             return None
+        replaced = self._replaced(item, part)
         is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
-        text = self._told(item.text, evidence, part, is_claimed=is_claimed)
+        text = self._told(item.text, evidence, part, replaced, CLAIMED if is_claimed else None)
         if text is None:
             return None
-        if (reason := unsettled(item.kind, evidence, self.source.messages)) is not None:
+        if (reason := unsettled(item.kind, item.text, evidence, self.source.messages)) is not None:
             return self.log.note(part, reason)
-        replaced = self._replaced(item, part)
         made = ReadItem(
             id=_NO_ID,
             kind=item.kind,
@@ -182,7 +183,8 @@ class _Gate:
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
-            fault = self._fault(change.text, evidence, (shown.text, shown.quote))
+            also = (shown.text, shown.quote)
+            fault = self._fault(change.text, evidence, also) or self._testimony(evidence, also).doubt(change.text)
             if fault is None:
                 text = " ".join(change.text.split())
             else:
@@ -238,22 +240,21 @@ class _Gate:
             {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
         )
 
-    def _told(self, text: str, evidence: Evidence, part: str, *, is_claimed: bool) -> str | None:
-        """An item's text if it is true to its messages, else their own words on its matter, or None without any.
-        ``is_claimed``: only their own words may tell it.
-        """
-        fault = self._fault(text, evidence, ())
-        testimony = self._testimony(evidence, ())
-        unshown = testimony.unshown(text, evidence.quote) if fault is None else fault
-        if is_claimed and unshown is None:
-            fault = unshown = Fault("is said by others alone of the owner of this memory, who agrees to nothing", "")
-        if unshown is None:
+    def _told(
+        self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, claimed: Fault | None
+    ) -> str | None:
+        """An item's text if it is true to its messages, else, or if ``claimed``, their own words on its matter."""
+        also = () if replaced is None else (replaced.text, replaced.quote)
+        fault = self._fault(text, evidence, also)
+        testimony = self._testimony(evidence, also)
+        doubt = fault or testimony.doubt(text) or testimony.unshown(text, evidence.quote) or claimed
+        if doubt is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
-        said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
+        said = as_said(text, evidence.quote, testimony, self.checker, is_of_quote=fault is None) if is_short else None
         if said is None:
-            return " ".join(text.split()) if fault is None else self.log.note(part, *fault, may_mend=True)
-        return self.log.note(part, *unshown.told_as_said()) or said
+            return self.log.note(part, *doubt, may_mend=True)
+        return self.log.note(part, *doubt.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
@@ -262,7 +263,7 @@ class _Gate:
         if (reason := self.checker.words(text)) is not None:
             return Fault(reason, "")
         testimony = self._testimony(evidence, also)
-        return testimony.fault(text, evidence.quote) or testimony.doubt(text)
+        return testimony.fault(text, evidence.quote)
 
     def _testimony(self, evidence: Evidence, also: tuple[str, ...]) -> Testimony:
         people = tuple(dict.fromkeys(person for talk in self._talks(evidence) for person in talk.participants))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from pkg_pipeline.memory.gate.checker import Evidence
-from pkg_pipeline.memory.gate.duty import has
+from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
+from pkg_pipeline.memory.gate.naming import is_known, names_in
 from pkg_pipeline.memory.gate.nearest import meant
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import (
     acknowledging,
     is_no_duty,
@@ -18,17 +23,37 @@ from pkg_pipeline.memory.gate.progress import (
     tells_completed,
     touched,
 )
-from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.gate.things import tells
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
+from pkg_pipeline.memory.languages import table
 from pkg_pipeline.memory.records import SourceMessage
 
+SPOKEN_OF: Final = 3
+"""So many messages back a matter is still spoken of."""
 
-def unsettled(kind: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
-    """Why messages settle no decision and bind nobody to an action item, or None."""
+
+def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
+    """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
+    said = polarity(text)
+    is_against = said.denies or said.refuses
     if kind == "decision":
-        return settles(evidence.messages, evidence.quote, talk)
+        is_refused = is_against and any(map(says_no, evidence.messages[1:]))
+        return None if is_refused else settles(evidence.messages, evidence.quote, talk)
+    if not is_against and _is_refused(evidence.messages[-1]):
+        return "was refused"
     return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
+
+
+def _is_refused(last: SourceMessage) -> bool:
+    """Whether a last word only denies or refuses, and promises or asks for nothing."""
+    parts = [part for part in parts_of(last.text) if not has("received", part)]
+    if not parts or not (polarity(parts[0]).denies or has("refusal", parts[0])):
+        return False
+    is_bound = any(has(sign, last.text) for sign in ("promise", "ask", "agrees", "completed", "others_will"))
+    puts = any(polarity(part).plain for part in parts[1:] if not has("condition", part) and not has("unreal", part))
+    return not is_bound and not puts and not has("supposed", parts[0])
 
 
 def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceMessage]) -> str | None:
@@ -49,6 +74,23 @@ def untold(evidence: Evidence) -> str | None:
     return "is not said to be done by the messages that it cites"
 
 
+def _stands_alone(words: str, quoted: SourceMessage, source: ReadingInput, said: frozenset[str]) -> bool:
+    """Whether what is ``said`` of some thing stands where nothing before speaks of an item, by its ``words``."""
+    things = [word for word, one in tokens(quoted.text) if one in said and not (tells(word) or has("agrees", word))]
+    talk = next(one for one in source.talks if quoted in one.messages)
+    before = [m.text for m in talk.messages if 0 <= quoted.number - m.number <= SPOKEN_OF]
+    return bool(things) and not meant(words) & frozenset(one for text in before for one in meant(text))
+
+
+def _is_of_others(sentence: str, source: ReadingInput) -> bool:
+    """Whether a sentence is about what belongs to somebody who takes no part ("Bob sent his lease")."""
+    people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
+    named = [one for one in names_in(sentence, people) if one.person is None and is_known(one)]
+    own = [table(language, "agents")["of_another"] for language in ("en", "ru")]
+    is_theirs = any(re.search(source, folded(sentence)) for source in own)
+    return any(is_theirs or sentence[one.end :].startswith(("的", "'s ", "’s ")) for one in named)
+
+
 def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput) -> str | None:
     """Why the quoted words are of another matter (another shown item, or the same deed to another thing), or None."""
     names = content(" ".join(person.name for talk in source.talks for person in talk.participants))
@@ -59,7 +101,12 @@ def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, sour
         return said & meant(f"{item.text} {item.quote}")
 
     is_apart = any(has("apart", one) for one in touched([quoted], evidence.quote))
-    is_other = not shared(shown) and (is_apart or any(len(shared(one)) > 1 for one in source.shown))
-    if is_other or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names):
+    is_named = is_apart or any(len(shared(one)) > 1 for one in source.shown)
+    is_other = not shared(shown) and (is_named or _stands_alone(words, quoted, source, said))
+    if (
+        is_other
+        or any(_is_of_others(one, source) for one in touched([quoted], evidence.quote))
+        or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names)
+    ):
         return "tells of another matter"
     return None

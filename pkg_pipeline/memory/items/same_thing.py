@@ -7,8 +7,8 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.amounts import amounts
 from pkg_pipeline.memory.gate.calendar import blanked
-from pkg_pipeline.memory.gate.progress import acknowledging
-from pkg_pipeline.memory.gate.wording import content, is_one_matter
+from pkg_pipeline.memory.gate.progress import acknowledging, names_thing
+from pkg_pipeline.memory.gate.wording import content, is_one_matter, tokens
 
 LEAST_SUM: Final = 100
 
@@ -19,10 +19,15 @@ def ends_another(item: str, said_on: date, quote: str, day: date, names: frozens
     Days, names of people (``names``: their meanings) and bare thanks are no things; a shared sum is.
     """
     mine, theirs = blanked(item, said_on), blanked(quote, day)
-    if _sums(mine) & _sums(theirs):
+    if _sums(mine) & _sums(theirs) or _things(mine) & _things(theirs) - names:
         return False
     spared = names | acknowledging()
     return not is_one_matter(content(mine) - spared, content(theirs) - spared)
+
+
+def _things(text: str) -> frozenset[str]:
+    """The meanings of a text's words for things."""
+    return frozenset(one for word, one in tokens(text) if one and names_thing(word))
 
 
 def _sums(text: str) -> frozenset[float]:
