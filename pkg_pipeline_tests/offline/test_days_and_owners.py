@@ -1,4 +1,4 @@
-"""The day and the owner of a task in its talk: ``due_in_talk/LANGUAGE.toml``, half of it never looked at for wording."""
+"""Day and owner of a task in its talk; half of ``due_in_talk/LANGUAGE.toml`` was never looked at for wording."""
 
 from __future__ import annotations
 
