@@ -23,6 +23,7 @@ THRESHOLD = 0.45
 """From this probability on a task is published."""
 SILENT_FROM = 0.25
 """From here on one waits unseen for a talk that keeps it."""
+TOGETHER = frozenset({"together", "free"})
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
 ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces"})
@@ -148,6 +149,8 @@ def _owner(reading: Reading, duty: Duty) -> tuple[Owner, Person | None]:
     cue = duty.promise or duty.request or duty.cues[0]
     others = reading.others_than(cue.line.speaker)
     giver = cue.giver
+    if giver == "both" and len(others) == 1 and "we_will" in cue.kinds and not cue.kinds & TOGETHER:
+        giver = "speaker"  # "we'll pay by Friday": the other one's firm, not both
     if giver == "both":
         return "both", None
     if giver == "speaker":

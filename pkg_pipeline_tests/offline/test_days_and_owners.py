@@ -1,4 +1,4 @@
-"""The day of a task in its talk: ``due_in_talk/LANGUAGE.toml``, half of it never looked at for wording."""
+"""Day and owner of a task in its talk; half of ``due_in_talk/LANGUAGE.toml`` was never looked at for wording."""
 
 from __future__ import annotations
 
@@ -70,3 +70,15 @@ def test_the_message_that_names_the_day_is_cited() -> None:
 def test_who_is_asked_bears_a_duty_in_chinese(said: str, owner: str) -> None:
     (task,) = _tasks(["王总: 在吗", "我: 在的", f"王总: {said}", "我: 好的"], "zh")
     assert task.owner == owner
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        (["Me: any news on invoice 44?", "Vera: We'll pay it by 29 November."], "en"),
+        (["Я: напоминаю про счёт 44", "Вера: Оплатим до 29 ноября."], "ru"),
+    ],
+)
+def test_who_says_we_to_one_other_bears_it(said: list[str], language: Language) -> None:
+    (task,) = _tasks(said, language)
+    assert task.owner == "them"
