@@ -21,10 +21,10 @@ from benchmarks.recall_sets import Asked, Corpus
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall.records import Candidate
-from pkg_pipeline.stages.recall.stage import FEWEST_CANDIDATES, TOKENS_PER_LINE, RecallRequest, search
+from pkg_pipeline.stages.recall.stage import RecallRequest, search
 
 Floats = NDArray[np.float64]
-Kept = dict[tuple[int, int, float], "Weighable"]
+Kept = dict[tuple[int, float], "Weighable"]
 
 WEIGHED = ("looks", "neighbours", "speaker", "period", "relation", "dated")
 UNITS = RankingRules(speaker=1.0, period=1.0, dated=1.0, relation=1.0, neighbours=1.0, repeat=0.0)
@@ -35,22 +35,14 @@ MOST = 4100
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``reach``: the better place of each candidate in the two lists, by its ``no``; ``says``: of a candidate by its
-    ``no``, the places of evidence words in it.
-    """
+    """``says``: of a candidate by its ``no``, which evidence, and the places of its words."""
 
     one: Asked
     candidates: tuple[Candidate, ...]
     asked: AskedFor
-    reach: dict[int, int]
     tokens: dict[int, int]
     says: dict[int, tuple[int, frozenset[int]]]
     lengths: tuple[int, ...]
-
-    def within(self, budget: int) -> list[Candidate]:
-        """Those that recall looks at for so small a budget."""
-        limit = max(FEWEST_CANDIDATES, budget // TOKENS_PER_LINE)
-        return [one for one in self.candidates if self.reach[one.no] < limit]
 
 
 def cases(corpus: Corpus, embedder: CachedEmbedder) -> list[Case]:
@@ -65,12 +57,6 @@ def cases(corpus: Corpus, embedder: CachedEmbedder) -> list[Case]:
 
 
 def _case(one: Asked, candidates: tuple[Candidate, ...], asked: AskedFor) -> Case:
-    near = sorted(candidates, key=lambda one: -(one.similarity or 0.0))
-    worded = sorted(candidates, key=lambda one: -one.lexical)
-    reach = {entry.no: place for place, entry in enumerate(near)}
-    for place, entry in enumerate(worded):
-        if entry.lexical > 0:
-            reach[entry.no] = min(place, reach[entry.no])
     evidence = [words(text) for _, text in one.evidence]
     by_key = {key: place for place, (key, _) in enumerate(one.evidence)}
     says = {
@@ -80,7 +66,7 @@ def _case(one: Asked, candidates: tuple[Candidate, ...], asked: AskedFor) -> Cas
         if key in by_key
     }
     tokens = {entry.no: _tokens(f"- {entry.speaker}: {' '.join(entry.text.split())}\n") for entry in candidates}
-    return Case(one, candidates, asked, reach, tokens, says, tuple(map(len, evidence)))
+    return Case(one, candidates, asked, tokens, says, tuple(map(len, evidence)))
 
 
 @lru_cache(maxsize=200_000)
@@ -101,7 +87,7 @@ def _places(tokens: Sequence[str], text: str) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Weighable:
-    """What recall looks at for a budget: each candidate's parts unweighted by name, and the place of its talk."""
+    """Each candidate's parts unweighted by name, and the place of its talk."""
 
     candidates: tuple[Candidate, ...]
     base: Floats
@@ -109,9 +95,9 @@ class Weighable:
     talks: tuple[int, ...]
 
 
-def weighable(case: Case, budget: int, lexical: float) -> Weighable:
+def weighable(case: Case, lexical: float) -> Weighable:
     """The parts as the ranking reckons them; what neighbours lend rests on the weight of words."""
-    order = ranked(case.within(budget), case.asked, replace(UNITS, lexical=lexical))
+    order = ranked(case.candidates, case.asked, replace(UNITS, lexical=lexical))
     found = tuple(entry.candidate for entry in order)
     parts = {name: np.zeros(len(order)) for name in WEIGHED}
     base = np.zeros(len(order))
@@ -160,13 +146,9 @@ def measured(given: Sequence[Case], kept: Kept, rules: RankingRules, looks: floa
     """The mean hit over questions and budgets, in percent."""
     total = 0.0
     for number, case in enumerate(given):
-        orders: dict[int, list[Candidate]] = {}
-        for budget in BUDGETS:
-            reach = max(FEWEST_CANDIDATES, budget // TOKENS_PER_LINE)
-            if reach not in orders:
-                key = number, reach, rules.lexical
-                if key not in kept:
-                    kept[key] = weighable(case, budget, rules.lexical)
-                orders[reach] = order_of(kept[key], rules, looks)
-            total += hit(case, orders[reach], budget)
+        key = number, rules.lexical
+        if key not in kept:
+            kept[key] = weighable(case, rules.lexical)
+        order = order_of(kept[key], rules, looks)
+        total += sum(hit(case, order, budget) for budget in BUDGETS)
     return 100 * total / len(given) / len(BUDGETS)

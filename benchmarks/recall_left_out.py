@@ -42,7 +42,7 @@ GRID: dict[str, tuple[float, ...]] = {
 START = RankingRules(lexical=1.0, speaker=0.0, period=0.0, dated=0.0, relation=0.0, repeat=0.0, neighbours=0.0)
 """Nothing but both scores, so that no earlier choice is handed on."""
 LEAST_GAIN = 0.02
-MOST_QUESTIONS = 100
+MOST_QUESTIONS = 60
 """Points: less is no reason to move a weight. Of a big corpus every n-th question takes part in a choice."""
 
 

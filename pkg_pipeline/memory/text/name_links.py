@@ -59,12 +59,20 @@ def _read(word: str) -> Iterator[str]:
     """A Chinese name in Latin and Cyrillic letters: all of it, the surname, the given name."""
     for run in _RUN.findall(word):
         name = _bare(run)
-        if 0 < len(name) <= LONGEST_NAME and all(sign in _readings() for sign in name):
-            for part in dict.fromkeys((name, name[:1], name[1:])):
-                if part:
-                    yield "%" + "".join(_readings()[sign][0] for sign in part)
-                    cyrillic = "".join(_readings()[sign][1] for sign in part)
-                    yield from (f"%{form}" for form in inflections(cyrillic))
+        if not 0 < len(name) <= LONGEST_NAME:
+            continue
+        sounds = _sounds(name)
+        for part in (sounds, sounds[:1], sounds[1:]):
+            if part and all(sound in _cyrillic() for sound in part):
+                yield "%" + "".join(part)
+                yield from (f"%{form}" for form in inflections("".join(_cyrillic()[sound] for sound in part)))
+
+
+def _sounds(name: str) -> tuple[str, ...]:
+    from pypinyin import lazy_pinyin  # its tables take a moment, and most names need none
+
+    surname = _pairs("surnames").get(name[0])
+    return tuple(lazy_pinyin(name)) if surname is None else (surname, *lazy_pinyin(name[1:]))
 
 
 def _bare(run: str) -> str:
@@ -77,10 +85,10 @@ def _bare(run: str) -> str:
     return name[: len(name) - max(map(len, fits), default=0)]
 
 
+def _cyrillic() -> dict[str, str]:
+    return _pairs("cyrillic")
+
+
 @cache
-def _readings() -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
-    for row in table("zh", "pinyin")["readings"]:
-        latin, cyrillic, signs = row.split()
-        found |= dict.fromkeys(signs, (latin, cyrillic))
-    return found
+def _pairs(key: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in table("zh", "pinyin")[key].split())
