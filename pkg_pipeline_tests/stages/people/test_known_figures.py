@@ -19,7 +19,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[People]:
         yield made
 
 
-FIGURES = "SELECT interaction_id, message_count, token_count FROM {} ORDER BY 1"
+FIGURES = "SELECT interaction_id, message_count FROM {} ORDER BY 1"
 
 
 @pytest.mark.parametrize("category", [None, "mass"])
