@@ -61,7 +61,9 @@ def recalled(memory: Memory, thread_id: str, query: str, *, topic: str | None = 
         return str(error)
     except StoreUnavailable:
         return OUT_OF_REACH
-    return _said(answer)
+    said = _said(answer)
+    memory.recall.served(said)
+    return said
 
 
 def _said(answer: RecallResult) -> str:

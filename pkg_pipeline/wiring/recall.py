@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -55,7 +56,12 @@ class SpaceEmbedders:
 
 
 def recall_parts(
-    settings: Settings, connections: ConnectionPool, counter: TokenCounter, *, rewriting: RewritingWork | None = None
+    settings: Settings,
+    connections: ConnectionPool,
+    counter: TokenCounter,
+    *,
+    rewriting: RewritingWork | None = None,
+    on_served: Callable[[str], object] = lambda _: None,
 ) -> RecallParts:
     """Dependencies of recall; the connections may be read-only."""
     from pkg_pipeline.adapters.postgres.recall.store import PostgresRecallStore
@@ -68,6 +74,7 @@ def recall_parts(
         counter=counter,
         settings=RecallSettings(zone=ZoneInfo(settings.timezone), top_k=settings.recall_top_k),
         rewrite=None if rewriting is None else rewriting.rewritten,
+        on_served=on_served,
     )
 
 
@@ -110,9 +117,20 @@ class RecallWork:
     """``memory.recall``: questions about everything stored."""
 
     def __init__(self, process: Process, *, rewriting: RewritingWork | None) -> None:
+        from pkg_pipeline.adapters.postgres.ingest.echoes import PostgresServedLines
+
         self._clock = process.clock
-        self.parts = recall_parts(process.settings, process.connections, process.counter, rewriting=rewriting)
+        self._served = PostgresServedLines(process.connections)
+        self._keeps = process.settings.receipts
+        self.parts = recall_parts(
+            process.settings, process.connections, process.counter, rewriting=rewriting, on_served=self.served
+        )
         self.relevant = relevant_by(self.parts, max_tokens=process.settings.context_tokens)
+
+    def served(self, text: str) -> None:
+        """Remembers a block that was served, so that it is known when it comes back (B14)."""
+        if self._keeps:
+            self._served.keep(text)
 
     def search(
         self,

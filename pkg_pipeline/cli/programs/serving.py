@@ -12,6 +12,8 @@ import typer
 from pkg_pipeline.adapters.http.guard import own_hosts
 from pkg_pipeline.adapters.interruption import BY_SIGNAL, INTERRUPTION
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.background_sink import BackgroundSink
+from pkg_pipeline.adapters.postgres.ingest.echoes import PostgresServedLines
 from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
@@ -59,7 +61,14 @@ def serve(
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
         review = FactReview(memory, reads)
-        questions = recall_parts(settings, reads, memory.counter, rewriting=memory.rewriting)
+        served = BackgroundSink(PostgresServedLines(memory.connections), name="served-lines")
+        questions = recall_parts(
+            settings,
+            reads,
+            memory.counter,
+            rewriting=memory.rewriting,
+            on_served=served.put if settings.receipts else lambda _: None,
+        )
         memory.monitoring.recount()  # counts what changed while nothing ran, so that no read has to
         try:
             memory.counter.count("warm")  # loads the vocabulary before the first answer
@@ -109,6 +118,7 @@ def serve(
         finally:
             if receipts is not None:
                 receipts.close()
+            served.close()
             reads.close()
     if INTERRUPTION.number not in (None, signal.SIGINT):  # Ctrl-C is the normal end; another signal is reported
         raise typer.Exit(BY_SIGNAL + INTERRUPTION.number)

@@ -91,11 +91,14 @@ def short_block(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> 
     if any(one.is_cut for one in messages) or len(rows.hot) > rules.hot_limit:
         return None
     renderer = renderer_of(rows, rules)
+    ways: list[tuple[str, int, list[_Printed], list[int]]] = []
     for name, told in _ways(messages, rows, renderer):
         sizes = count_many([text for _, heading, line in told for text in (heading, bullet(line))])
-        head = count_many([name])[0]
-        if sum(sizes) + head <= rules.max_tokens:
-            return _block(rows, rules, renderer, (name, head), told, sizes, count_many)
+        ways.append((name, count_many([name])[0], told, sizes))
+    for kept in (elsewhere_tokens(rows, rules, count_many), 0):
+        for name, head, told, sizes in ways:
+            if sum(sizes) + head + kept <= rules.max_tokens:
+                return _block(rows, rules, renderer, (name, head), told, sizes, count_many)
     return None
 
 

@@ -105,6 +105,8 @@ class RecallParts:
     counter: TokenCounter
     settings: RecallSettings
     rewrite: Callable[[str, datetime], tuple[tuple[str, ...], str | None]] | None = None
+    on_served: Callable[[str], object] = lambda _: None
+    """Gets every block, so that it is known when it comes back (B14)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,8 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
         wishes=found.wishes,
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
+    if block.lines:
+        parts.on_served(block.text)
     warnings = found.warnings if request.known_as_of is None else (*found.warnings, ANEW)
     return RecallResult(
         request.query, found.mode, request.moment, block, found.model, warnings, known_as_of=request.known_as_of

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.wiring.chats import set_category
-from pkg_pipeline_tests.stages.people.people_rig import CHAT, MAIL, OLEG, OTHER_RITA, RITA, People
+from pkg_pipeline_tests.stages.people.people_rig import CHAT, MAIL, OLEG, OTHER_RITA, RITA, People, people
 
-FIGURES = "SELECT interaction_id, message_count, token_count FROM {} ORDER BY 1"
+
+@pytest.fixture
+def rig(database_url: str, tmp_path: Path) -> Iterator[People]:
+    with people(database_url, tmp_path) as made:
+        yield made
+
+
+FIGURES = "SELECT interaction_id, message_count FROM {} ORDER BY 1"
 
 
 @pytest.mark.parametrize("category", [None, "mass"])

@@ -25,15 +25,23 @@ MOST_PRINTS: Final = 200_000
 
 
 class PostgresServedLines:
+    """Also a ``BatchSink``; ``lost`` counts what will not be recognised."""
+
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
+        self.lost = 0
 
     def keep(self, text: str) -> None:
         """Raises nothing: what is lost is only not recognised."""
+        self.put_many([text])
+
+    def put_many(self, receipts: Sequence[str]) -> None:
         try:
             with self._connections.connection() as connection:
-                keep(connection, text)
+                for text in receipts:
+                    keep(connection, text)
         except (psycopg.Error, PoolTimeout) as error:
+            self.lost += len(receipts)
             log.warning("a served block will not be recognised: %s", type(error).__name__)
 
     def served(self, prints: Iterable[int]) -> frozenset[int]:

@@ -239,7 +239,7 @@ facts AS (
     SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at,
            CASE WHEN f.entity_id IS NULL THEN f.about_name END AS about,
            (SELECT is_any FROM edits) AND awaits_reading(i.chat_id, f.message_ids) AS is_stale,
-           EXISTS (SELECT FROM fact_verdicts v WHERE v.fact_id = f.id) AS is_decided
+           f.decided_by = 'person' AS is_decided
     FROM (
         (SELECT * FROM entity_facts
          WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL

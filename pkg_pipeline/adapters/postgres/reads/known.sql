@@ -35,7 +35,7 @@ messages AS NOT MATERIALIZED (
     WHERE i.known_from <= %(known)s
 ), entity_facts AS NOT MATERIALIZED (
     SELECT f.id, f.entity_id, f.told_by, f.about_name, f.fact_type, f.value, f.message_ids, f.interaction_id, f.valid_from, f.is_ended,
-           f.known_from, f.status,
+           f.known_from, f.status, f.decided_by,
            CASE WHEN EXISTS (
                SELECT FROM entity_facts c
                WHERE c.entity_id IS NOT DISTINCT FROM f.entity_id AND c.told_by IS NOT DISTINCT FROM f.told_by

@@ -69,7 +69,7 @@ def test_what_a_model_counts_too_long_is_not_sent_and_what_it_counts_more_is_res
     with rig() as made:
         tokens = fitting_tokens(REQUEST, llm=made.llm, counter=counter)
         room = made.llm.window_tokens - REQUEST.max_output_tokens
-        long = replace(REQUEST, user="a" * (room - tokens + len(REQUEST.user) - 10))
+        long = replace(REQUEST, user="a" * (4 * (room - tokens) - 40))
         assert fitting_tokens(long, llm=made.llm, counter=counter) <= room
         with pytest.raises(LlmTooLong):
             fitting_tokens(long, llm=made.llm, counter=counter, calibration=1.2)
