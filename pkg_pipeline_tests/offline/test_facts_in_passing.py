@@ -28,7 +28,6 @@ FOUND: list[tuple[Language, Said, tuple[str, str, str]]] = [
     ("en", (("Tess", "020 7946 0018, that's mine, ring whenever"),), ("phone", "+442079460018", "Tess")),
     ("en", (("Tess", "Hi, Tess from Birch & Co here"),), ("organization", "Birch & Co", "Tess")),
     ("ru", (("Лена", "жена у него стоматолог, а Игорь молчит"),), ("position", "стоматолог", "жена")),
-    ("ru", (("Лена", "Свинину не ем. Остальное ем"),), ("preference", "Свинину не ем", "Лена")),
     ("zh", (("小李", "我搬到大理啦"),), ("address", "大理", "小李")),
     ("zh", (("小李", "小红书搜 xiaoli_mao 不关注绝交"), ("我", "关注了")), ("account", "xiaoli_mao", "小李")),
     ("zh", (("陈静", "报价见附件。\n\n陈静\n采购经理\n杭州云帆科技有限公司"),), ("position", "采购经理", "陈静")),
