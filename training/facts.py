@@ -27,7 +27,6 @@ from pkg_pipeline.offline.facts.candidates import SURE_RULE, WEIGHED, Candidate,
 from pkg_pipeline.offline.facts.fact_head import FactHead
 from pkg_pipeline.offline.facts.found import FactKind
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
-from pkg_pipeline.offline.facts.words import tells_nothing
 from pkg_pipeline.offline.line_head import DIMENSIONS, MOST_CHARS, Floats, matrix
 from pkg_pipeline.offline.reading import read
 from training import accounts, worlds
@@ -186,9 +185,8 @@ def chances_left_out(kind: FactKind) -> Floats:
 
 @cache
 def shown(kind: FactKind) -> list[tuple[float, Example]]:
-    """Each value of somebody once with its chance left out, the surest first; without what tells nothing."""
-    told = once(chances_left_out(kind), examples()[kind])
-    return [pair for pair in told if not tells_nothing(kind, pair[1].candidate.fact.value)]
+    """Each value of somebody once with its chance left out, the surest first."""
+    return once(chances_left_out(kind), examples()[kind])
 
 
 def once(chances: Floats, told: Sequence[Example]) -> list[tuple[float, Example]]:

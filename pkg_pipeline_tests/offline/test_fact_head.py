@@ -15,7 +15,7 @@ SAME = 0.03
 SHOWN: dict[FactKind, tuple[float, int]] = {
     "position": (0.87, 51),
     "organization": (0.9, 30),
-    "family": (0.89, 102),
+    "family": (0.88, 131),
     "preference": (0.78, 11),
     "address": (0.83, 21),
 }

@@ -39,9 +39,6 @@ NONE: list[tuple[Language, Said, str]] = [
     ("en", (("Tess", "meet at the corner at nine dot"),), "email"),
     ("en", (("Tess", "he is 40 on the list of 5 May"),), "birthday"),
     ("ru", (("Лена", "мне 40 рублей сдачи 5 мая дали"),), "birthday"),
-    ("en", (("Tess", "my mum is fine"),), "family"),
-    ("ru", (("Лена", "мама звонила"),), "family"),
-    ("zh", (("小李", "我妈问你好"),), "family"),
     ("en", (("Tess", "Good morning my daughter."),), "family"),
     ("en", (("Tess", "Isaac, 17/06/2014, ring 020 7946 0018"),), "birthday"),
 ]
