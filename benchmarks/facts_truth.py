@@ -27,7 +27,6 @@ from pkg_pipeline.memory.items.fact_periods import StatedFact, held_until  # noq
 from pkg_pipeline.memory.items.gate import check_reading  # noqa: E402
 from pkg_pipeline.memory.items.records import ReadFact  # noqa: E402
 from pkg_pipeline.memory.text.normalise import comparable  # noqa: E402
-from pkg_pipeline.offline.facts.words import tells_nothing  # noqa: E402
 from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
 from pkg_pipeline.prompts.conversation_reading import to_candidate  # noqa: E402
 from training import facts, worlds  # noqa: E402
@@ -75,8 +74,7 @@ def _is_same(found: Found, label: FactLabel) -> bool:
 def score(world: World) -> tuple[Counter[str], list[str]]:
     """Found, right, labelled and matched facts, each value of somebody once, and the lines of what is wrong."""
     found = _once(found_in(world))
-    told = [one for one in world.facts if not tells_nothing(one.type, one.value)]
-    labels = list({(one.who, one.type, comparable(one.value), one.is_ended): one for one in told}.values())
+    labels = list({(one.who, one.type, comparable(one.value), one.is_ended): one for one in world.facts}.values())
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     for one in found:

@@ -6,19 +6,17 @@ Confirmation is elsewhere (B2).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
-from pkg_pipeline.offline.facts.fact_head import UNSURE, weighed
+from pkg_pipeline.offline.facts.fact_head import weighed
 from pkg_pipeline.offline.facts.forms import form_facts
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.facts.told import answers_in, news_in, told_in
-from pkg_pipeline.offline.facts.words import tells_nothing
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 
@@ -70,9 +68,4 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
             break
     known = {(kind, value) for kind, value, whose in kept if whose is not None}
     found = [fact for (kind, value, whose), fact in kept.items() if whose is not None or (kind, value) not in known]
-    return [_weakened(fact) for fact in found[:MOST_FACTS]]
-
-
-def _weakened(fact: FoundFact) -> FoundFact:
-    """What tells nothing stays a candidate."""
-    return replace(fact, confidence=min(fact.confidence, UNSURE)) if tells_nothing(fact.kind, fact.value) else fact
+    return found[:MOST_FACTS]

@@ -58,11 +58,6 @@ def any_cue(name: str) -> re.Pattern[str]:
     return in_any("offline", "facts", name)
 
 
-def tells_nothing(kind: str, value: str) -> bool:
-    """Whether a value is only a relative whom everybody has ("mum"): nobody needs to be told."""
-    return kind == "family" and any_cue("everybody_has").fullmatch(value.strip()) is not None
-
-
 @lru_cache(maxsize=16_384)
 def says(name: str, text: str) -> bool:
     """Whether a text holds a pattern in any of the languages."""
