@@ -40,7 +40,6 @@ en2 open < The deposit isn't here yet
 en2 open > I paid the rent, the deposit follows
 en2 cancelled < No need for a deposit after all
 en3 open < Fence is half up, rain stopped me
-en3 open < I looked at the fence, needs new posts
 en3 done < The fence stands again
 en3 renewed < Fence won't happen before June, sorry
 en3 done > My neighbour has fixed the fence meanwhile
@@ -64,7 +63,6 @@ ru2 open < Залога пока не вижу
 ru2 open > За аренду заплатил, залог следом
 ru2 cancelled < Залог вносить не надо
 ru3 open < Забор наполовину стоит, дождь помешал
-ru3 open < Посмотрел забор, нужны новые столбы
 ru3 done < Забор снова стоит
 ru3 renewed < С забором раньше июня не получится
 ru3 open < Вот бы забор уже был готов, ха-ха
@@ -86,7 +84,6 @@ zh2 open < 押金还没看到
 zh2 open > 房租付了，押金随后
 zh2 cancelled < 押金不用付了
 zh3 open < 围栏修了一半，下雨停了
-zh3 open < 围栏我看过了，得换柱子
 zh3 done < 围栏修好了
 zh3 renewed < 围栏六月前修不了
 zh3 open < 围栏要是已经修好就好了，哈哈
