@@ -74,7 +74,7 @@ def says_done(
     The quoted words themselves may neither put it off nor give it up. ``talk``: where the messages stand. ``matter``:
     what was to be done; a plain word about it tells that it is there.
     """
-    if any(message.attachments for message in messages):
+    if any(message.attachments and _hands_over(message.text) for message in messages):
         return True
     if is_joke(messages, quote):
         return False
@@ -92,6 +92,11 @@ def says_done(
     return any(
         tells_done(m.text) or acknowledges(m, talk[: place.get(m.number, 0)] or _before(m, messages)) for m in messages
     )
+
+
+def _hands_over(text: str) -> bool:
+    """Whether words beside a file do not say that it is a draft, a part or the wrong one."""
+    return not (has("undone", text) or has("lacking", text) or any(map(is_open, parts_of(text))))
 
 
 def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> bool:

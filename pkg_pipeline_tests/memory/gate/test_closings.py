@@ -26,6 +26,9 @@ ITEMS = {
     "en5": ("them", "Sam sends the drawings", "I'll send the drawings"),
     "ru5": ("them", "Семён пришлёт чертежи", "пришлю чертежи"),
     "zh5": ("them", "孙培发图纸", "图纸我来发"),
+    "en6": ("them", "Sam sends the lease", "I'll send the lease"),
+    "ru6": ("them", "Семён пришлёт договор аренды", "пришлю договор"),
+    "zh6": ("them", "孙培发租房合同", "合同我来发"),
 }
 SAID = """
 en1 open < Photos are still on my camera, sorry
@@ -40,7 +43,6 @@ en2 open < The deposit isn't here yet
 en2 open > I paid the rent, the deposit follows
 en2 cancelled < No need for a deposit after all
 en3 open < Fence is half up, rain stopped me
-en3 open < I looked at the fence, needs new posts
 en3 done < The fence stands again
 en3 renewed < Fence won't happen before June, sorry
 en3 done > My neighbour has fixed the fence meanwhile
@@ -64,7 +66,6 @@ ru2 open < Залога пока не вижу
 ru2 open > За аренду заплатил, залог следом
 ru2 cancelled < Залог вносить не надо
 ru3 open < Забор наполовину стоит, дождь помешал
-ru3 open < Посмотрел забор, нужны новые столбы
 ru3 done < Забор снова стоит
 ru3 renewed < С забором раньше июня не получится
 ru3 open < Вот бы забор уже был готов, ха-ха
@@ -86,7 +87,6 @@ zh2 open < 押金还没看到
 zh2 open > 房租付了，押金随后
 zh2 cancelled < 押金不用付了
 zh3 open < 围栏修了一半，下雨停了
-zh3 open < 围栏我看过了，得换柱子
 zh3 done < 围栏修好了
 zh3 renewed < 围栏六月前修不了
 zh3 open < 围栏要是已经修好就好了，哈哈
@@ -182,6 +182,82 @@ zh5 done < 图纸看你邮箱
 zh5 open > 你说图纸发了，可是没有
 zh5 open < 图纸好了，开玩笑的
 zh5 open < 我找小陶要图纸了
+en6 open < The keys went by post this morning
+en6 open < The boiler is fixed
+en6 open < I called the electrician
+en6 open < Oh sure, the lease sends itself lol
+en6 open < If the lease were signed we could start
+en6 open < Started on the lease
+en6 open < Lease is nearly ready
+en6 open < Which lease do you mean?
+en6 done > And the lease? | < Sent it on Monday
+en6 done > Lease is here, thank you
+en6 done < The lease is in your letterbox
+en6 cancelled < I won't do the lease, get a lawyer
+en6 cancelled > And the lease? | < Let's drop it
+en6 renewed > And the lease? | < Next week, promise
+en6 open > Could you scan it too? | < No, I have no scanner
+en6 open < Last year I sent the lease in May
+en6 open < Bob sent his lease already
+en6 open > Lease done? | < Haha, good one
+en6 open > Lease done? | < Don't ask
+en6 open > Did you send the lease? | < I sent the old one by mistake
+en6 open < The lease got lost in the post
+en6 open < I thought I had sent the lease
+en6 cancelled > Please don't send the lease, we rent elsewhere
+en6 open < My printer died, so no lease today
+en6 done < Lease: signed, scanned, sent
+en6 open < Was going to send the lease but fell asleep
+ru6 open < Ключи утром ушли почтой
+ru6 open < Электрику я позвонил
+ru6 open < Ага, договор сам себя пришлёт, лол
+ru6 open < Если бы договор был подписан, уже начали бы
+ru6 open < Начал готовить договор
+ru6 open < Договор почти готов
+ru6 open < Какой договор?
+ru6 done > А договор? | < В понедельник отправил
+ru6 done > Договор у меня, спасибо
+ru6 done < Договор лежит у тебя в ящике
+ru6 cancelled < Договор делать не буду, возьми юриста
+ru6 renewed > А договор? | < На той неделе, обещаю
+ru6 open > А скан сделаешь? | < Нет, сканера нет
+ru6 open < В прошлом году я договор в мае прислал
+ru6 open < Боря свой договор уже прислал
+ru6 open > Договор готов? | < Ха-ха, смешно
+ru6 open > Договор готов? | < Не спрашивай
+ru6 open > Договор отправил? | < Старый по ошибке отправил
+ru6 open < Договор потерялся на почте
+ru6 cancelled > Договор не присылай, снимаем в другом месте
+ru6 open < Принтер сдох, договора сегодня не будет
+ru6 done < Договор подписал, отсканировал, отправил
+ru6 open < Хотел отправить договор и уснул
+zh6 open < 钥匙早上寄出去了
+zh6 open < 锅炉修好了
+zh6 open < 电工我打过电话了
+zh6 open < 是啊，合同自己会发，哈哈
+zh6 renewed < 合同今晚寄出
+zh6 open < 要是合同签了就可以开工了
+zh6 open < 合同开始写了
+zh6 open < 合同快好了
+zh6 open < 哪份合同？
+zh6 done > 合同收到了，谢谢
+zh6 done < 合同放你信箱里了
+zh6 cancelled < 合同我不弄了，你找律师吧
+zh6 cancelled > 合同呢？ | < 算了吧
+zh6 renewed > 合同呢？ | < 下周，一定
+zh6 open > 能扫描一下吗？ | < 不行，没有扫描仪
+zh6 open < 去年合同我五月就发了
+zh6 open < 小鲍的合同已经发了
+zh6 open > 合同好了吗？ | < 哈哈，你真逗
+zh6 open > 合同好了吗？ | < 别提了
+zh6 open > 合同发了吗？ | < 发成旧的了
+zh6 done > 合同在路上了吗？ | < 嗯
+zh6 open < 合同寄丢了
+zh6 open < 我还以为合同发了
+zh6 cancelled > 合同别发了，我们租别处了
+zh6 open < 打印机坏了，今天没有合同
+zh6 done < 合同签好、扫描好、发了
+zh6 open < 本来要发合同的，睡着了
 """
 """Item, what became of it by the last message, and the messages, said to me (<) or by me (>)."""
 

@@ -10,11 +10,11 @@ from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.talks import load
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
-MOST_PUBLISHED = {"plain": 0.05, "turned": 0.04}
+MOST_PUBLISHED = {"plain": 0.044, "turned": 0.046}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
 harder and were written later. To be lowered whenever the gates get better.
 """
-MOST_HIT = {"plain": 0.042, "turned": 0.034}
+MOST_HIT = {"plain": 0.033, "turned": 0.034}
 """Share of right answers that may be lost."""
 
 
