@@ -33,6 +33,8 @@ from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
 
 TOPICS_NAMED = 6
+FEWEST_TOPICS = 2
+"""One word says nothing of a relationship."""
 FEW_TALKS = 6
 """In so many, what one talk mentions is no topic of the relationship."""
 PHASE_WORDS = 14
@@ -95,10 +97,10 @@ class _Telling:
         return text if word_count(text) >= MIN_WORDS and self.may_stand(text) else self._least()
 
     def milestones(self) -> list[AnswerMilestone]:
-        """First conversation, return after a long silence, first and newest HIGH decisions."""
+        """Return after a long silence, first and newest HIGH decisions."""
         made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
         by_interaction = {summary.interaction_id: summary for summary in self.told_from}
-        found = [self._first(), self._return()]
+        found = [self._return()]
         found += [
             self._milestone(by_interaction[one.interaction_id], one.description, importance="high")
             for one in [*made[:1], *reversed(made[1:])]
@@ -120,10 +122,10 @@ class _Telling:
             if shown and self.may_say(shown) and self.may_say(text):
                 said = text
                 named.append(shown)
-        return said
+        return said if len(named) >= FEWEST_TOPICS else None
 
     def _least(self) -> str:
-        counted, said = self.source.aggregate, self.words["least"]
+        counted, said = self.source.aggregate, printed(self.source.language).conversations_only
         text = said.format(count=counted.total_interactions, first=self._day(counted.first_interaction_at))
         if self.may_stand(text):
             return text
@@ -164,15 +166,6 @@ class _Telling:
         longest = sorted(summaries, key=lambda summary: (-len(summary.text), summary.number))
         texts += [summary.text for summary in longest]
         return next((what for text in texts if (what := self._told(text, PHASE_WORDS)) is not None), None)
-
-    def _first(self) -> AnswerMilestone | None:
-        """Only if the first conversation is in the input, and tells of them: in a group it may be anybody's."""
-        first = next(iter(self.source.summaries), None)
-        if first is None or self._said(first.day) != self._day(self.source.aggregate.first_interaction_at):
-            return None
-        found = self._milestone(first, first.text, "first")
-        is_theirs = found is not None and any(name in found.title for name in self.source.entity.name.split())
-        return found if is_theirs else None
 
     def _return(self) -> AnswerMilestone | None:
         """The longest silence, only if every conversation is in the input."""

@@ -43,7 +43,6 @@ def test_it_passes_the_gate_untouched_and_says_what_is_counted(name: str, _label
     if counted.key_decisions:
         assert counted.key_decisions[-1].description.rstrip(".") not in answer.summary, "it stands beside the summary"
         assert any(item.importance == "high" for item in answer.milestones)
-    assert answer.milestones
     assert profile_answer(source) == answer
 
 

@@ -25,7 +25,7 @@ from pkg_pipeline.memory.context.records import (
 from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
 from pkg_pipeline.memory.text.marks import named, quoted
-from pkg_pipeline.memory.text.phrases import Phrases, clock, source_name
+from pkg_pipeline.memory.text.phrases import Phrases, clock, is_conversations_only, source_name
 
 Place = tuple[float, ...]
 Headings = tuple[tuple[str, str], ...]
@@ -258,9 +258,9 @@ class LineRenderer:
         return self.words.said.format(date=said, quote=quote) if quote else said
 
     def profile(self, profile: KnownProfile) -> Line | None:
-        """What the relationship is about (P3); marked where stale."""
+        """What the relationship is about (P3), unless it only counts what the card tells; marked where stale."""
         text = one_line(profile.summary)
-        if not text:
+        if not text or is_conversations_only(text):
             return None
         where = ((0,), self.relationship(profile), _stale(profile))
         return Line("relationship", "profile", str(profile.id), text, profile.as_of, profile.message_ids, *where)

@@ -20,6 +20,8 @@ PERHAPS_DAYS = 60
 """Something perhaps done is asked after for so long; then it is taken for done."""
 
 MOST_LAPSED = 5
+LAPSED_DAYS = 90
+"""What nobody spoke of for longer was kept or dropped without a word; it is listed, but no context tells it."""
 
 
 def tier_lines(
@@ -140,8 +142,9 @@ def _cold(
     perhaps = [item for item in items if item.status == "perhaps_done"]
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
-    told = [item for item in lapsed if _was_sure(item)][:MOST_LAPSED]
-    beyond = [item for item in perhaps if item.at < asked_after] + lapsed[len(told) :]
+    told = [item for item in lapsed if _was_sure(item) and item.at >= rules.as_of - timedelta(days=LAPSED_DAYS)]
+    told = told[:MOST_LAPSED]
+    beyond = [item for item in perhaps if item.at < asked_after] + [item for item in lapsed if item not in told]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
     older = [
         item

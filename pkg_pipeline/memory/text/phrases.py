@@ -5,6 +5,7 @@ Month and day names are CLDR's; a test compares them, since loading CLDR costs m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
@@ -72,6 +73,18 @@ class Phrases:
         parts = fact_type.casefold().replace("-", "_").replace(" ", "_").split("_")
         tails = ("_".join(parts[start:]) for start in range(len(parts)))
         return next((names[tail] for tail in tails if tail in names), fact_type.replace("_", " "))
+
+
+@cache
+def _conversations_only() -> re.Pattern[str]:
+    said = [re.escape(phrases(language).conversations_only) for language in LANGUAGES]
+    blanks = [re.sub(r"\\{\w+\\}", ".{1,40}", text) for text in said]
+    return re.compile("|".join(blanks))
+
+
+def is_conversations_only(text: str) -> bool:
+    """Whether a text only counts conversations, in whichever language."""
+    return _conversations_only().fullmatch(text.strip()) is not None
 
 
 @cache

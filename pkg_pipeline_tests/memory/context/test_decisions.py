@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.context.assembly import assemble
-from pkg_pipeline.memory.context.records import ContextRows, KnownItem
+from pkg_pipeline.memory.context.records import ContextRows, KnownItem, KnownProfile
 from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline_tests.memory.context.test_assembly import NOW, count_many, entity, rules
 
@@ -47,3 +47,39 @@ def test_what_was_decided_for_a_day_that_is_past_stands_with_earlier_decisions(
     before = block.text[: block.text.index("The rent is 652")]
     assert before.count("## ") == 1
     assert (words.permanent if is_current else words.key_decisions) in before
+
+
+@pytest.mark.parametrize(("days_ago", "is_told"), [(60, True), (100, False)])
+def test_what_nobody_spoke_of_for_a_quarter_is_told_by_no_context(days_ago: int, is_told: bool) -> None:
+    said_at = NOW - timedelta(days=days_ago)
+    task = KnownItem(
+        id=UUID(int=701),
+        kind="action_item",
+        status="lapsed",
+        interaction_id=UUID(int=100),
+        first_at=said_at,
+        at=said_at,
+        text="Send the boots back",
+        quote="boots",
+        message_ids=("x",),
+        importance="high",
+    )
+    block = assemble(ContextRows(entity=entity(language="en"), open_items=(task,)), rules(400), count_many)
+    assert ("Send the boots back" in block.text) == is_told
+    assert [one.reason for one in block.left_out] == ([] if is_told else ["limit"])
+
+
+@pytest.mark.parametrize(
+    ("summary", "is_told"),
+    [
+        ("Conversations: 12, since 2 May 2025.", False),
+        ("Разговоры: 12, с 2 мая 2025.", False),
+        ("谈话12次，始于2025年5月2日。", False),
+        ("Anna sells honey to me.", True),
+    ],
+)
+def test_a_profile_that_only_counts_is_no_line(summary: str, is_told: bool) -> None:
+    profile = KnownProfile(UUID(int=702), NOW, "unknown", summary, (), is_stale=False, message_ids=())
+    block = assemble(ContextRows(entity=entity(language="en"), profile=profile), rules(400), count_many)
+    assert (summary in block.text) == is_told
+    assert (phrases("en").relationship.split("{")[0] in block.text) == is_told
