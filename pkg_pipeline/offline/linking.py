@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pkg_pipeline.memory.gate.progress import acknowledges, says_done, tells_done
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ShownItem
 from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.closing_context import kept_log_odds
 from pkg_pipeline.offline.decisions import FoundDecision
@@ -136,7 +137,10 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     is_ahead = item.due is not None and kept.said.line.day < item.due
     if is_ahead and not (message.attachments or tells_done(message.text) or acknowledges(message, _before(talk, kept))):
         return None
-    is_plain = says_done([message], quote, talk, item.text) and not is_ahead
+    says_it = says_done([message], quote, talk, item.text)
+    if not says_it and in_any("offline", "closing", "not_yet").search(quote):
+        return None
+    is_plain = says_it and not is_ahead
     state = "done" if kept.probability >= (SURE if is_plain else CLEARLY_KEPT) else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 

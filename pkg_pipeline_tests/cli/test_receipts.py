@@ -20,7 +20,8 @@ def build(database_url: str) -> Iterator[MemoryBuilder]:
     memory.person("Me", is_self=True)
     memory.person("Olga")
     memory.chat("Olga", ["Me", "Olga"])
-    talk = memory.conversation("Olga", AT, [Said("Olga", "The [red]keys are with Anna."), Said("Me", "Thanks")])
+    thanks = "Thanks. " + "I will fetch them on the way home. " * 80  # with little said, words stand for lists
+    talk = memory.conversation("Olga", AT, [Said("Olga", "The [red]keys are with Anna."), Said("Me", thanks)])
     memory.fact("Olga", "position", "Engineer", interaction_id=talk, valid_from=AT, message_ids=["m1"])
     memory.fact("Olga", "hobby", "rowing", interaction_id=talk, valid_from=AT, message_ids=["m1"])
     yield memory
@@ -58,7 +59,7 @@ def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Progra
 def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Program, build: MemoryBuilder) -> None:
     printed = given.ok("context", "Olga", "--brief").out
     assert printed.startswith("# Olga\n## How things stand\n")
-    assert "## To remember\n- position: Engineer\n" in printed
+    assert "- position: Engineer\n" in printed[printed.index("## To remember\n") :]
     assert "chosen from its lines" in printed
     served = given.ok("context", "Olga", "--brief", "--json").json
     assert [part["part"] for part in served["brief_parts"]["parts"]] == ["state", "current", "open", "facts"]

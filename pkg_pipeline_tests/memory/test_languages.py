@@ -27,7 +27,9 @@ def test_every_language_that_is_told_apart_has_every_file(language: Language) ->
     checked = {"agents", "calendar", "facts", "meanings", "people", "polarity", "quantities"}
     searched = {"nicknames", "periods", "questions", "words"}
     assert named == {"importance", "orders", "phrases", "relationship", "speech"} | checked | searched
-    assert all(language in folders(name) for name in named)
+    spelt_by_letters = {"nicknames"}
+    asked = named if language != "zh" else named - spelt_by_letters
+    assert all(language in folders(name) for name in asked)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -7,7 +7,7 @@ import pytest
 from pkg_pipeline.offline.superseding import weights
 from training import superseding
 
-LEFT_OUT = 0.9, 0.5
+LEFT_OUT = 0.9, 0.38
 """Precision and recall just below what was reached (docs/offline-heads.md)."""
 SAME = 0.1
 """Of a weight: the heads that read the talks agree only nearly between machines."""

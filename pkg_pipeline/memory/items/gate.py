@@ -253,7 +253,7 @@ class _Gate:
         is_short = len(text) <= LONGEST_TEXT
         said = as_said(text, evidence.quote, testimony, self.checker, is_of_quote=fault is None) if is_short else None
         if said is None:
-            return self.log.note(part, *doubt, may_mend=True)
+            return self.log.note(part, *doubt, may_mend=doubt is not claimed)
         return self.log.note(part, *doubt.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:

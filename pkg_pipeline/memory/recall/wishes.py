@@ -12,6 +12,12 @@ from pkg_pipeline.memory.periods.words import compiled
 Wish = Literal["newest", "amount", "contact", "time", "first", "last", "list", "preference", "instruction", "summary"]
 
 _NUMBER = re.compile(r"\d|[一二三四五六七八九十百千万两]{2,}")
+_DAY_OR_HOUR = re.compile(
+    r"\d{1,4}(?:[:/-]\d|\.\d\d\b|\s?[ap]\.?m\b|(?:st|nd|rd|th)\b|\s?[年月号號日点點时時])"
+    r"|\d{1,2}(?:-?го)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|янв|фев|мар|апр|ма[яй]|июн|июл|авг|сен|окт|ноя|дек)"
+    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)\s\d{1,2}\b",
+    re.IGNORECASE,
+)
 _CONTACT = re.compile(r"(?:\d[\s().–-]{0,2}){6,}|\S@\S")
 
 
@@ -23,6 +29,7 @@ def wishes(question: str) -> frozenset[Wish]:
 def answers(wish: Wish, text: str) -> bool:
     """Whether a text looks like an answer to such a wish; never for one whose answers have no look of their own."""
     pattern = _answers().get(wish)
+    text = _DAY_OR_HOUR.sub(" ", text) if wish == "amount" else text
     return pattern is not None and pattern.search(text) is not None
 
 

@@ -47,7 +47,8 @@ def line(key: str, sent_at: str, sender: str, text: str, **more: Any) -> dict[st
 JANUARY = [
     line("1", "2025-01-10T10:00", "Olga", "Hello! My email is olga@old.example. " + LONG * 3),
     line("2", "2025-01-10T10:05", "Me", "Thank you. Let us agree on the price of the boat: 5,000 EUR. " + LONG * 3),
-    line("3", "2025-01-10T10:10", "Olga", "Agreed. I will send the contract by 14 February. " + LONG),
+    line("3", "2025-01-10T10:10", "Olga", "Agreed. " + LONG),
+    line("3a", "2025-01-10T10:11", "Olga", "I will send the contract by 14 February."),
 ]
 FEBRUARY = [
     line("4", "2025-02-25T10:00", "Olga", "The mast is nearly ready, I am glad to say."),
