@@ -62,7 +62,7 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
         ("renewed", 0.75, 0.65),
         ("day", 0.7, 0.7),
         ("merged", 0.6, 0.5),
-        ("superseded", 0.75, 0.5),
+        ("superseded", 0.75, 0.35),
     ],
 )
 def test_what_is_renewed_given_up_repeated_and_superseded(
