@@ -36,6 +36,9 @@ UNCUT_PART = 3
 SMALLEST_CUT_TOKENS = 24
 """Lines are not cut below this many tokens."""
 
+UNCUT_TASK_TOKENS = 80
+"""An open task of at most so many stands whole or not at all: cut, it does not say what is to be done."""
+
 
 @dataclass(slots=True)
 class _Wish:
@@ -129,7 +132,8 @@ def _cut_long_lines(wishes: list[_Wish], total: int, count: Callable[[str], int]
     for wish, part in zip(wishes, budget.scaled([wish.share for wish in wishes], total=total), strict=True):
         limit = max(part // LARGEST_PART_OF_TIER, SMALLEST_CUT_TOKENS)
         for index, (line, tokens) in enumerate(zip(wish.lines, wish.tokens, strict=True)):
-            if tokens > limit and index >= wish.reserved:
+            is_task = line.kind == "action_item" and tokens <= UNCUT_TASK_TOKENS
+            if tokens > limit and index >= wish.reserved and not is_task:
                 text = fit(line.text, limit=limit, count=count)
                 if text is not None:
                     originals.setdefault(f"{wish.tier} {line.key}", (line, tokens))

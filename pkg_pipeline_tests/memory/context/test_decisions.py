@@ -83,3 +83,28 @@ def test_a_profile_that_only_counts_is_no_line(summary: str, is_told: bool) -> N
     block = assemble(ContextRows(entity=entity(language="en"), profile=profile), rules(400), count_many)
     assert (summary in block.text) == is_told
     assert (phrases("en").relationship.split("{")[0] in block.text) == is_told
+
+
+def test_an_open_task_stands_whole_or_not_at_all() -> None:
+    said_at = NOW - timedelta(days=3)
+    tasks = tuple(
+        KnownItem(
+            id=UUID(int=710 + number),
+            kind="action_item",
+            status="open",
+            interaction_id=UUID(int=100),
+            first_at=said_at,
+            at=said_at,
+            text=f"Draft the papers of company number {number} and send them over to the office at the old harbour",
+            quote="papers",
+            message_ids=("x",),
+            importance="medium",
+        )
+        for number in range(12)
+    )
+    rows = ContextRows(entity=entity(language="en"), open_items=tasks)
+    for size in range(100, 700, 60):
+        block = assemble(rows, rules(size), count_many)
+        printed = [line for line in block.text.splitlines() if "Draft" in line]
+        assert all(line.endswith("at the old harbour") for line in printed), size
+        assert len(printed) + sum(one.reason == "budget" for one in block.left_out) == len(tasks), size
