@@ -142,8 +142,8 @@ def _cold(
     perhaps = [item for item in items if item.status == "perhaps_done"]
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
-    told = [item for item in lapsed if _was_sure(item) and item.at >= rules.as_of - timedelta(days=LAPSED_DAYS)]
-    told = told[:MOST_LAPSED]
+    spoken_since = rules.as_of - timedelta(days=LAPSED_DAYS)
+    told = [item for item in lapsed if _was_sure(item) and item.at >= spoken_since][:MOST_LAPSED]
     beyond = [item for item in perhaps if item.at < asked_after] + [item for item in lapsed if item not in told]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
     older = [

@@ -183,8 +183,8 @@ class _Gate:
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
-            also = (shown.text, shown.quote)
-            fault = self._fault(change.text, evidence, also) or self._testimony(evidence, also).doubt(change.text)
+            testimony = self._testimony(evidence, (shown.text, shown.quote))
+            fault = self._fault(change.text, evidence, testimony) or testimony.doubt(change.text)
             if fault is None:
                 text = " ".join(change.text.split())
             else:
@@ -244,9 +244,8 @@ class _Gate:
         self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, claimed: Fault | None
     ) -> str | None:
         """An item's text if it is true to its messages, else, or if ``claimed``, their own words on its matter."""
-        also = () if replaced is None else (replaced.text, replaced.quote)
-        fault = self._fault(text, evidence, also)
-        testimony = self._testimony(evidence, also)
+        testimony = self._testimony(evidence, () if replaced is None else (replaced.text, replaced.quote))
+        fault = self._fault(text, evidence, testimony)
         doubt = fault or testimony.doubt(text) or testimony.unshown(text, evidence.quote) or claimed
         if doubt is None:
             return " ".join(text.split())
@@ -256,13 +255,12 @@ class _Gate:
             return self.log.note(part, *doubt, may_mend=doubt is not claimed)
         return self.log.note(part, *doubt.told_as_said()) or said
 
-    def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
+    def _fault(self, text: str, evidence: Evidence, testimony: Testimony) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
         if (reason := self.checker.words(text)) is not None:
             return Fault(reason, "")
-        testimony = self._testimony(evidence, also)
         return testimony.fault(text, evidence.quote)
 
     def _testimony(self, evidence: Evidence, also: tuple[str, ...]) -> Testimony:
