@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,12 @@ from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.records import ContextRows, KnownItem, KnownProfile
 from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline_tests.memory.context.test_assembly import NOW, count_many, entity, rules
+
+
+def item(said_at: datetime, **given: Any) -> KnownItem:
+    """Said once, then."""
+    once: dict[str, Any] = {"interaction_id": UUID(int=100), "first_at": said_at, "at": said_at}
+    return KnownItem(**once, quote="652", message_ids=("x",), **given)
 
 
 @pytest.mark.parametrize(
@@ -28,16 +35,12 @@ def test_what_was_decided_for_a_day_that_is_past_stands_with_earlier_decisions(
     days_ago: int, until: date | None, found_with: float, is_current: bool
 ) -> None:
     said_at = NOW - timedelta(days=days_ago)
-    decision = KnownItem(
+    decision = item(
+        said_at,
         id=UUID(int=700),
         kind="decision",
         status="open",
-        interaction_id=UUID(int=100),
-        first_at=said_at,
-        at=said_at,
         text="The rent is 652",
-        quote="652",
-        message_ids=("x",),
         importance="high",
         due_date=until,
         found_with=found_with,
@@ -52,17 +55,8 @@ def test_what_was_decided_for_a_day_that_is_past_stands_with_earlier_decisions(
 @pytest.mark.parametrize(("days_ago", "is_told"), [(60, True), (100, False)])
 def test_what_nobody_spoke_of_for_a_quarter_is_told_by_no_context(days_ago: int, is_told: bool) -> None:
     said_at = NOW - timedelta(days=days_ago)
-    task = KnownItem(
-        id=UUID(int=701),
-        kind="action_item",
-        status="lapsed",
-        interaction_id=UUID(int=100),
-        first_at=said_at,
-        at=said_at,
-        text="Send the boots back",
-        quote="boots",
-        message_ids=("x",),
-        importance="high",
+    task = item(
+        said_at, id=UUID(int=701), kind="action_item", status="lapsed", text="Send the boots back", importance="high"
     )
     block = assemble(ContextRows(entity=entity(language="en"), open_items=(task,)), rules(400), count_many)
     assert ("Send the boots back" in block.text) == is_told
@@ -88,16 +82,12 @@ def test_a_profile_that_only_counts_is_no_line(summary: str, is_told: bool) -> N
 def test_an_open_task_stands_whole_or_not_at_all() -> None:
     said_at = NOW - timedelta(days=3)
     tasks = tuple(
-        KnownItem(
+        item(
+            said_at,
             id=UUID(int=710 + number),
             kind="action_item",
             status="open",
-            interaction_id=UUID(int=100),
-            first_at=said_at,
-            at=said_at,
             text=f"Draft the papers of company number {number} and send them over to the office at the old harbour",
-            quote="papers",
-            message_ids=("x",),
             importance="medium",
         )
         for number in range(12)
