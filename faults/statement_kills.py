@@ -15,6 +15,8 @@ from pkg_pipeline_tests import forks
 
 SHORT, FULL = 6, 60
 HOW = "`kill -9` before the n-th exchange with PostgreSQL (COMMIT and COPY too), n spread over all; then run again"
+DIFFER = 20
+"""So many exchanges fewer may a run take: its threads share what they read, and some wait for a lock and ask again."""
 ENDS = "tables equal to those of an undisturbed run"
 
 
@@ -54,7 +56,7 @@ def _attack(hop: str) -> Callable[[Ground, int], Outcome]:
             for point in spread(exchanges, tries):
                 with ground.database(before) as url:
                     died = _run(hop, url, ground.folder, base_url, die_at=point)
-                    if died.code != -signal.SIGKILL:
+                    if died.code != -signal.SIGKILL and (died.code != 0 or point <= exchanges - DIFFER):
                         outcome.wrong.append(f"exchange {point}: ended with {died.code} instead of being killed")
                     expire_leases(url)
                     _finish(hop, url, ground.folder, base_url)
