@@ -293,6 +293,20 @@ def _says_by(text: str, m: re.Match[str], patterns: Mapping[str, str]) -> bool:
     return "by_after" in patterns and pattern(patterns["by_after"]).match(text[m.end() : m.end() + 10]) is not None
 
 
+def before_event(text: str, language: Language) -> tuple[timedelta, str] | None:
+    """How long before something a text says ("a week before", "за день до"), and the text without that; None if it does
+    not.
+    """
+    words = table("offline", language, "dates")
+    m = pattern(words["patterns"]["before_event"]).search(text)
+    if m is None:
+        return None
+    unit = _by_beginning(m["unit"], words["units"]) or "days"
+    count = _number(m["n"], words) if m["n"] else 1
+    days = {"weeks": 7, "months": 30}.get(unit, 1) * max(1, count)
+    return timedelta(days=days), f"{text[: m.start()]} {text[m.end() :]}"
+
+
 def due_date(text: str, language: Language, today: date) -> date | None:
     """The first deadline, else the first date that is not past; of two days to choose from the later."""
     dates = [found for found in find_dates(text, language, today) if found.day >= today]

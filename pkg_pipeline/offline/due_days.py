@@ -8,7 +8,7 @@ from datetime import date
 
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
-from pkg_pipeline.offline.dates import EXACT, due_date, find_dates
+from pkg_pipeline.offline.dates import EXACT, before_event, due_date, find_dates
 from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -39,10 +39,28 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
 
     ``before``: what a bare promise answers.
     """
+    ahead = _ahead_of_event(reading, duty)
+    if ahead is not None:
+        return ahead
     for text, line in _places(reading, duty, before):
         day = due_date(text, line.language, line.day)
         if day is not None:
             return DueDay(day, line.index)
+    return None
+
+
+def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
+    """So long before the day named with it or before: "the 14th at 6" - "I'll send the questions a week before"."""
+    for cue in reversed(duty.cues):
+        told = before_event(cue.sentence.text, cue.line.language)
+        if told is None:
+            continue
+        span, rest = told
+        own = ((rest, cue.line), *_earlier(reading, cue.line.index, EVENT_REACH, cue))
+        days = ((found.day, line) for text, line in own for found in find_dates(text, line.language, line.day))
+        day, line = next(((day, line) for day, line in days if day - span >= cue.line.day), (None, cue.line))
+        if day is not None:
+            return DueDay(day - span, line.index)
     return None
 
 

@@ -82,3 +82,16 @@ def test_who_is_asked_bears_a_duty_in_chinese(said: str, owner: str) -> None:
 def test_who_says_we_to_one_other_bears_it(said: list[str], language: Language) -> None:
     (task,) = _tasks(said, language)
     assert task.owner == "them"
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "day"),
+    [
+        (["Tess: the concert is on 14 June", "Me: I'll send the programme a week before"], "en", "2024-06-07"),
+        (["Tess: viewing on Friday the 24th", "Me: I'll confirm the hour two days before"], "en", "2024-05-22"),
+        (["Таня: встреча 14 июня", "Я: пришлю вопросы за неделю до встречи"], "ru", "2024-06-07"),
+        (["小陈: 六月十四号开会", "我: 我提前三天把材料发你"], "zh", "2024-06-11"),
+    ],
+)
+def test_what_is_due_so_long_before_another_day(said: list[str], language: Language, day: str) -> None:
+    assert due(said, language) == day
