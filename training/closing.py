@@ -17,16 +17,14 @@ import numpy as np
 
 from pkg_pipeline.offline.judging import (
     CANCELLED,
-    RENEWED,
     WEIGHTS_FILE,
     Head,
     cancellations,
     meet,
-    renewals,
 )
 from training.newton import newton
 from training.standing import walks
-from training.worlds import World, load, of_talks
+from training.worlds import World, hard, load, of_talks
 
 T = TypeVar("T")
 PARTS = 8
@@ -75,11 +73,11 @@ class Score:
 
 def every() -> list[World]:
     """All that closings are fitted to: worlds and single talks. The accounts add nothing to these weights."""
-    return [*load(), *of_talks()]
+    return [*load(), *hard(), *of_talks()]
 
 
 def pairs_of(world: World, head: Head = "kept") -> Pairs:
-    """Each message with each labelled item open at it, and whether it closes (renews) the item."""
+    """Each message with each labelled item open at it, and whether it closes (gives up) the item."""
     pairs = Pairs()
     for walk in walks(world, settle_by_label=True):
         ids = [said.line.message.external_id for said in walk.talk]
@@ -110,17 +108,16 @@ def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
     return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
 
 
-def told(world: World, head: Head, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
-    """Renewals or cancellations by talk of the labelled items that are open by the labels."""
+def told(world: World, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
+    """Cancellations by talk of the labelled items that are open by the labels."""
     found = Score()
     for walk in walks(world, settle_by_label=True):
         ids = {message.external_id for message in walk.source.messages}
-        find = renewals if head == "renewed" else cancellations
-        said = find(meet(walk.items, walk.since, walk.talk), weights, least=least)
+        said = cancellations(meet(walk.items, walk.since, walk.talk), weights, least=least)
         for i, one in enumerate(walk.standing):
             if one.label is None or one.closed_by & ids or walk.since[i] >= 0:
                 continue
-            is_so = bool(one.ended[head] & ids)
+            is_so = bool(one.ended["cancelled"] & ids)
             found.add(Score(is_so and i in said, i in said, is_so))
             if wrong is not None and is_so != (i in said):
                 words = said[i].said.line.message.text if i in said else ""
@@ -130,22 +127,19 @@ def told(world: World, head: Head, weights: Mapping[str, float], least: float, w
 
 @dataclass(frozen=True)
 class Made:
-    """The weights from all worlds by head, and for each world those fitted without it."""
+    """The weights from all worlds by head, and for each world those of cancellations fitted without it."""
 
     weights: dict[Head, dict[str, float]]
-    left_out: tuple[dict[Head, dict[str, float]], ...]
+    left_out: tuple[dict[str, float], ...]
 
 
 def make(worlds: Sequence[World]) -> Made:
     pairs = [pairs_of(world) for world in worlds]
-    again = [pairs_of(world, "renewed") for world in worlds]
     given_up = [pairs_of(world, "cancelled") for world in worlds]
     parts = range(min(PARTS, len(worlds)))
-    of_part: list[dict[Head, dict[str, float]]] = [
-        {"renewed": fit(_without(again, part)), "cancelled": fit(_without(given_up, part))} for part in parts
-    ]
+    of_part = [fit(_without(given_up, part)) for part in parts]
     left_out = tuple(of_part[place % PARTS] for place in range(len(worlds)))
-    return Made({"kept": fit(pairs), "renewed": fit(again), "cancelled": fit(given_up)}, left_out)
+    return Made({"kept": fit(pairs), "cancelled": fit(given_up)}, left_out)
 
 
 def _without(listed: Sequence[T], part: int) -> list[T]:
@@ -159,21 +153,16 @@ def main() -> None:
     given = parser.parse_args()
     worlds = every()
     made = make(worlds)
-    measured: list[tuple[Head, float]] = [
-        ("renewed", RENEWED),
-        ("cancelled", CANCELLED),
-    ]
-    for head, least in measured:
-        total: dict[str, Score] = {}
-        for world, weights in zip(worlds, made.left_out, strict=True):
-            wrong: list[str] = []
-            one = told(world, head, weights[head], least, wrong)
-            for key in (world.language, "all"):
-                total.setdefault(key, Score()).add(one)
-            if given.verbose:
-                print(f"== {world.name} {head} at {least}: {one}", *wrong, sep="\n   ")
-        for key, one in total.items():
-            print(f"{head} at {least}, left out: {key} {one}")
+    total: dict[str, Score] = {}
+    for world, weights in zip(worlds, made.left_out, strict=True):
+        wrong: list[str] = []
+        one = told(world, weights, CANCELLED, wrong)
+        for key in (world.language, "all"):
+            total.setdefault(key, Score()).add(one)
+        if given.verbose:
+            print(f"== {world.name} cancelled at {CANCELLED}: {one}", *wrong, sep="\n   ")
+    for key, one in total.items():
+        print(f"cancelled at {CANCELLED}, left out: {key} {one}")
     if not given.check:
         WEIGHTS_FILE.write_text(json.dumps(made.weights, indent=1, sort_keys=True) + "\n", "utf-8")
 

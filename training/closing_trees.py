@@ -1,5 +1,5 @@
-"""Fits the trees by which a later message keeps an open item (``closing.npz``): ``python -m training.closing_trees
-[--check]``.
+"""Fits the trees by which a later message keeps an open item, or renews it (``closing.npz``): ``python -m
+training.closing_trees [--check]``.
 
 Boosted trees on pairs (open item, later message) of worlds, talks and accounts, each read by heads that did not see it.
 Where trees are left out, so is the world, from every head. ``--check``: writes nothing.
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from pkg_pipeline.offline import closing_context
 from pkg_pipeline.offline.closing_context import rows
-from pkg_pipeline.offline.judging import SURE, Met, closings, meet
+from pkg_pipeline.offline.judging import RENEWED, SURE, Met, closings, meet, renewals
 from pkg_pipeline.offline.line_context import Floats, Trees
 from training import accounts, closing, worlds
 from training.boosting import SEEDS, boosted
@@ -30,11 +31,14 @@ from training.closing import NEAR_A_CLOSING, Score
 from training.conversations import FOLDS
 from training.left_out import read_once
 from training.newton import chance, newton
+from training.other_matters import Told, swapped
 from training.standing import Walk, walks
 from training.vectors import embed
 from training.worlds import World
 
 WEIGHTS = Path(closing_context.__file__).with_name("closing.npz")
+NEAR_A_RENEWAL = 2
+"""Lines around one that renews an item are no counterexamples."""
 LEAST_JUDGED = 0.3
 """Closings from this probability on tell how probable an item's closing is."""
 RIGHT = 0.86
@@ -47,8 +51,15 @@ def fold_of(world: World) -> int:
 
 
 @cache
-def every() -> tuple[World, ...]:
+def ordinary() -> tuple[World, ...]:
+    """What figures are measured on."""
     return (*worlds.load(), *worlds.of_talks(), *accounts.load())
+
+
+@cache
+def every() -> tuple[World, ...]:
+    """What is learned from."""
+    return (*ordinary(), *worlds.hard())
 
 
 @cache
@@ -59,7 +70,9 @@ def linear(fold: int | None) -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs as the trees see them, whether each message keeps its item (nan: not said), and the part of its world."""
+    """Pairs as the trees see them, whether each message keeps its item, and renews it (columns; nan: not said), and the
+    part of its world.
+    """
 
     x: Floats
     right: Floats
@@ -69,15 +82,19 @@ class Pairs:
 @cache
 def pairs() -> Pairs:
     x: list[Floats] = []
-    right: list[float] = []
+    right: list[tuple[float, float]] = []
     folds: list[int] = []
-    for world in every():
-        for walk, talk in met(world):
-            said = _right(walk, talk)
-            if said:
-                x.append(rows(walk.reading, walk.items, talk, linear(fold_of(world)), embed))
-                right += said
-                folds += [fold_of(world)] * len(said)
+    told = [Told(w.name, w.language, fold_of(w), walk, talk) for w in every() for walk, talk in met(w)]
+    for one in told:
+        said = _right(one.walk, one.talk)
+        if said:
+            x.append(rows(one.walk.reading, one.walk.items, one.talk, linear(one.fold), embed))
+            right += said
+            folds += [one.fold] * len(said)
+    for one, items, talk, place in swapped(told):
+        x.append(rows(one.walk.reading, items, talk, linear(one.fold), embed)[[place]])
+        right.append((0.0, 0.0))
+        folds.append(one.fold)
     return Pairs(np.vstack(x), np.array(right), np.array(folds))
 
 
@@ -86,23 +103,32 @@ def met(world: World) -> Iterator[tuple[Walk, Sequence[Met]]]:
         yield walk, meet(walk.items, walk.since, walk.talk)
 
 
-def _right(walk: Walk, talk: Sequence[Met]) -> list[float]:
+def _right(walk: Walk, talk: Sequence[Met]) -> list[tuple[float, float]]:
     ids = [said.line.message.external_id for said in walk.talk]
     places = {said.line.index: place for place, said in enumerate(walk.talk)}
-    found: list[float] = []
+    found: list[tuple[float, float]] = []
     for one in talk:
         place = places[one.said.line.index]
         for i, _ in one.pairs:
-            closed_by = walk.standing[i].closed_by
+            closed_by, again = walk.standing[i].closed_by, walk.standing[i].again
             end = min((at for at, key in enumerate(ids) if key in closed_by), default=None)
             is_near = end is not None and (place > end or abs(place - end) <= NEAR_A_CLOSING)
-            found.append(1.0 if ids[place] in closed_by else float("nan") if is_near else 0.0)
+            is_over = end is not None and place >= end
+            is_new = walk.since[i] >= 0
+            near = [abs(at - place) for at, key in enumerate(ids) if key in again]
+            about = is_over or is_new or min(near, default=NEAR_A_RENEWAL + 1) <= NEAR_A_RENEWAL
+            found.append(
+                (
+                    1.0 if ids[place] in closed_by else float("nan") if is_near else 0.0,
+                    1.0 if ids[place] in again and not is_new else float("nan") if about else 0.0,
+                )
+            )
     return found
 
 
 def trees_of(places: NDArray[np.bool_], seeds: Sequence[int]) -> Trees:
     told = pairs()
-    return boosted(told.x[places], told.right[places][:, None], seeds)
+    return boosted(told.x[places], told.right[places], seeds)
 
 
 @cache
@@ -114,7 +140,9 @@ def without(fold: int) -> Trees:
 def calibrated(trees: Trees) -> Trees:
     """With log-odds that are certain where enough of what is closed by them is right."""
     slope, shift = scale()
-    return replace(trees, value=(trees.value * slope).astype(np.float32), start=trees.start * slope + shift)
+    slopes, shifts = np.array([slope, 1.0]), np.array([shift, 0.0])
+    value = (trees.value * slopes[:, None, None]).astype(np.float32)
+    return replace(trees, value=value, start=trees.start * slopes + shifts)
 
 
 @contextmanager
@@ -143,7 +171,7 @@ def scale() -> tuple[float, float]:
     judged: list[tuple[float, bool]] = []
     for fold in range(FOLDS):
         trees = trees_of(pairs().folds != fold, SEEDS[:1])
-        for world in every():
+        for world in ordinary():
             if fold_of(world) == fold:
                 with judging(trees, linear(fold)):
                     score(world, LEAST_JUDGED, judged)
@@ -165,7 +193,7 @@ def score(world: World, least: float, judged: list[tuple[float, bool]] | None = 
         listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
         items = [walk.items[i] for i in listed]
         talk = meet(items, [walk.since[i] for i in listed], walk.talk)
-        best = closings(talk, closing_context.kept_log_odds(walk.reading, items, talk, embed), least=least)
+        best = closings(talk, closing_context.log_odds(walk.reading, items, talk, embed)[0], least=least)
         for place, kept in best.items():
             one = walk.standing[listed[place]]
             one.is_closed = True
@@ -180,9 +208,33 @@ def score(world: World, least: float, judged: list[tuple[float, bool]] | None = 
     return found
 
 
+def renewed(world: World, wrong: list[str] | None = None) -> Score:
+    """What talks renew of the items open by the labels, and of what the reader took for tasks beside them."""
+    found = Score()
+    for walk, talk in met(world):
+        if any(one.pairs for one in talk):
+            kept, again = closing_context.log_odds(walk.reading, walk.items, talk, embed)
+            said = renewals(talk, again, kept)
+            ids = {message.external_id for message in walk.source.messages}
+            for i, one in enumerate(walk.standing):
+                if walk.since[i] < 0:
+                    is_so = one.label is not None and bool(one.again & ids)
+                    is_right = i in said and said[i].said.line.message.external_id in one.again
+                    found.add(Score(is_right, i in said, is_so))
+                    if wrong is not None and i in said and not is_right:
+                        wrong.append(f"{one.text or one.quoted.text} <- {said[i].said.line.message.text}")
+    return found
+
+
 def fit() -> Trees:
     """The trees of every pair."""
     return calibrated(trees_of(np.ones(len(pairs().right), dtype=np.bool_), SEEDS[:1]))
+
+
+def keys_of(world: World) -> tuple[str, ...]:
+    """The rows of the figures in which a world counts."""
+    is_hard = world.name in {one.name for one in worlds.hard()}
+    return ("hard",) if is_hard else (world.language, "all")
 
 
 def main() -> None:
@@ -192,11 +244,11 @@ def main() -> None:
     total: dict[str, Score] = {}
     for world in every():
         with left_out(fold_of(world)):
-            one = score(world, SURE)
-        for key in (world.language, "all"):
-            total.setdefault(key, Score()).add(one)
-    for key, one in total.items():
-        print(f"kept at {SURE}, left out: {key} {one}")
+            both = {f"kept at {SURE}": score(world, SURE), f"renewed at {RENEWED}": renewed(world)}
+        for (said, one), key in product(both.items(), keys_of(world)):
+            total.setdefault(f"{said}, left out: {key}", Score()).add(one)
+    for said, one in sorted(total.items()):
+        print(said, one)
     if not given.check:
         made = fit()
         np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -24,7 +24,10 @@ from training.worlds import Label, World
 
 @dataclass
 class Standing:
-    """An open item while a world is read: a labelled one, one that the reader found, or both."""
+    """An open item while a world is read: a labelled one, one that the reader found, or both.
+
+    ``twin_of``: the label that an unlabelled one says again.
+    """
 
     label: Label | None
     quoted: SourceMessage
@@ -34,18 +37,27 @@ class Standing:
     people: frozenset[UUID]
     due: date | None
     is_closed: bool = False
+    twin_of: Label | None = None
 
     @property
     def closed_by(self) -> frozenset[str]:
-        return frozenset() if self.label is None else self.label.closed_by
+        known = self.label or self.twin_of
+        return frozenset() if known is None else known.closed_by
+
+    @property
+    def again(self) -> frozenset[str]:
+        """The messages that promise it again, beside those that open it."""
+        known = self.label or self.twin_of
+        if known is None:
+            return frozenset()
+        return frozenset(key for ids, _ in known.renewed for key in ids).union(known.messages)
 
     @property
     def ended(self) -> dict[Head, frozenset[str]]:
-        """The messages that close, renew or cancel it."""
+        """The messages that close or cancel it."""
         if self.label is None:
-            return {"kept": frozenset(), "renewed": frozenset(), "cancelled": frozenset()}
-        again = frozenset(key for ids, _ in self.label.renewed for key in ids)
-        return {"kept": self.label.closed_by, "renewed": again, "cancelled": self.label.cancelled_by}
+            return {"kept": frozenset(), "cancelled": frozenset()}
+        return {"kept": self.label.closed_by, "cancelled": self.label.cancelled_by}
 
 
 @dataclass
@@ -94,7 +106,9 @@ def walks(world: World, *, settle_by_label: bool, read: Callable[[SummaryInput],
         around = frozenset(person.entity_id for person in source.participants)
         before = [one for one in standing if one.people & around and not one.is_closed]
         items = [_open(one, names) for one in before]
-        new = list(_new(told, [label for label in tasks if label.messages[0] in by_id], items))
+        begun = [label for label in tasks if label.messages[0] in by_id]
+        again = {key: one.label for one in before if one.label is not None for key in one.again & by_id.keys()}
+        new = list(_new(told, begun, items, again))
         listed = [*before, *(one for one, _, _ in new)]
         items += [item for _, item, _ in new]
         since = [*([-1] * len(before)), *(place for _, _, place in new)]
@@ -119,8 +133,10 @@ def _open(one: Standing, names: frozenset[str]) -> Open:
     return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, told, one.said, around)
 
 
-def _new(told: Read, labels: Sequence[Label], shown: Sequence[Open]) -> Iterator[tuple[Standing, Open, int]]:
-    """What becomes open in a talk, with the line after which it counts."""
+def _new(
+    told: Read, labels: Sequence[Label], shown: Sequence[Open], again: Mapping[str, Label]
+) -> Iterator[tuple[Standing, Open, int]]:
+    """What becomes open in a talk, with the line after which it counts. ``again``: labels by messages that renew them."""
     reading, actions, names = told.reading, told.tasks, told.names
     by_id = {line.message.external_id: line for line in reading.lines}
     opened = [linking.found_open(reading, one, names) for one in actions]
@@ -140,6 +156,7 @@ def _new(told: Read, labels: Sequence[Label], shown: Sequence[Open]) -> Iterator
         about = people | ({label.owner.entity_id} if label is not None and label.owner else frozenset())
         said = "\n".join(reading.lines[at].message.text for at in action.lines)
         made = Standing(label, line.message, text, said, owner, about, action.due)
+        made.twin_of = again.get(line.message.external_id) if label is None else None
         yield made, replace(item, owner=owner.entity_id if owner else None), max(action.lines[:1] or (line.index,))
     for label in wanted:
         line = by_id[label.messages[0]]

@@ -23,6 +23,7 @@ from training.talks import LANGUAGES
 from training.told_worlds import worlds_of
 
 FOLDER = Path(__file__).parent / "worlds"
+HARD = Path(__file__).parent / "hard_worlds"
 PAUSE = timedelta(hours=4)
 """A longer silence in a chat begins another talk."""
 
@@ -104,6 +105,11 @@ def load(folder: Path = FOLDER) -> list[World]:
     for path in folder.glob("*.txt"):
         rows |= worlds_of(path)
     return [told(name, rows[name]) for name in sorted(rows)]
+
+
+def hard() -> list[World]:
+    """Worlds full of other matters told in the words of a promise: to be learned from, not what people's chats hold."""
+    return load(HARD)
 
 
 def of_talks() -> list[World]:

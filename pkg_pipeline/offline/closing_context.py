@@ -1,5 +1,5 @@
-"""How probably a message keeps an open item, among the messages around it and the other open items: boosted trees over
-the features of each pair, what the weights of ``closing.json`` and the heads of lines say, and how near the words are.
+"""How probably a message keeps an open item, or promises it again, among the messages around it and the other open
+items: boosted trees over the features of each pair, what the weights of ``closing.json`` and the heads of lines say, and how near the words are.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ def trees() -> Trees:
         return Trees(**{one.name: found[one.name] for one in fields(Trees)})
 
 
-def kept_log_odds(reading: Reading, items: Sequence[Open], talk: Sequence[Met], embed: Embed) -> list[list[float]]:
-    """Of each pair of each message, that the message keeps the item."""
+def log_odds(
+    reading: Reading, items: Sequence[Open], talk: Sequence[Met], embed: Embed
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Of each pair of each message, that the message keeps the item, and that it promises it again."""
     if not any(met.pairs for met in talk):
-        return [[] for _ in talk]
-    judged = np.round(trees().log_odds(rows(reading, items, talk, weights()["kept"], embed))[:, 0], DECIMALS)
-    ends = np.cumsum([len(met.pairs) for met in talk])
-    return [part.tolist() for part in np.split(judged, ends[:-1])]
+        return [[] for _ in talk], [[] for _ in talk]
+    judged = np.round(trees().log_odds(rows(reading, items, talk, weights()["kept"], embed)), DECIMALS)
+    ends = np.cumsum([len(met.pairs) for met in talk])[:-1]
+    kept, renewed = ([part.tolist() for part in np.split(column, ends)] for column in judged.T)
+    return kept, renewed
 
 
 def rows(reading: Reading, items: Sequence[Open], talk: Sequence[Met], by: Mapping[str, float], embed: Embed) -> Floats:

@@ -26,6 +26,15 @@ def deeds_named(text: str) -> frozenset[str]:
     return frozenset(name for name, form in _forms("named") if form.search(text))
 
 
+@lru_cache(maxsize=8192)
+def without_deeds(text: str) -> str:
+    """A text without the words for deeds: "ordered a phone" is about a phone."""
+    for kind in ("done", "named"):
+        for _, form in _forms(kind):
+            text = form.sub(" ", text)
+    return text
+
+
 @lru_cache(maxsize=4096)
 def deeds_done(text: str) -> frozenset[str]:
     """The deeds that a text tells as done."""

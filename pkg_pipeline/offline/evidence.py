@@ -41,6 +41,7 @@ CLAIMS = (
     "there",
     "praise",
     "sorry",
+    "partly",
 )
 
 AFFIRMED_CLAIMS = frozenset({"finished", "received", "there", "praise"})
@@ -126,7 +127,8 @@ def _matter(line: Line, names: frozenset[str]) -> Matter:
     titles = " ".join(one.name.rpartition(".")[0] or one.name for one in files if one.name)
     in_titles = matter_of(titles.replace("_", " ").replace("-", " "), names=names)
     latin = latin_roots(words_of(titles.replace("-", " "), "en"))
-    return Matter(own.roots | in_titles.roots, own.deeds, own.sums, kinds_attached(files), latin)
+    things = own.things | in_titles.things
+    return Matter(own.roots | in_titles.roots, own.deeds, own.sums, kinds_attached(files), latin, things)
 
 
 def _answer(reading: Reading, line: Line) -> Line | None:
@@ -262,7 +264,30 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "at_once_finished": float(days < AT_ONCE_DAYS and by_owner and finished),
         "at_once_file": float(days < AT_ONCE_DAYS and by_owner and said.has_file),
     }
-    return given
+    return given | _things(item, said, weights)
+
+
+def _things(item: Open, said: Heard, weights: Weights) -> dict[str, float]:
+    """Whether both speak of the same things, whatever is done with them: "ordered a phone" orders no table."""
+    around, own = item.things_around, said.matter.things
+    mine = item.matter.things | around
+    by_speaker: dict[bool, float] = {False: 0.0, True: 0.0}
+    for one in said.before:
+        is_own = one.line.speaker == said.line.speaker
+        by_speaker[is_own] = max(by_speaker[is_own], weights.shared(one.matter.things, mine))
+    shared = weights.shared(own, mine)
+    same = item.matter.sums & said.matter.sums or item.matter.latin & said.matter.latin
+    return {
+        "things": weights.shared(own, item.matter.things),
+        "things_around": weights.shared(own, around),
+        "things_asked": by_speaker[False],
+        "things_before": by_speaker[True],
+        "other_things": len(own - mine) / len(own) if own else 0.0,
+        "things_said": math.log1p(len(own)),
+        "things_of_item": math.log1p(len(item.matter.things)),
+        "only_deed": float(bool(item.matter.deeds & said.done) and bool(own) and bool(mine) and not shared),
+        "no_link": float(not (shared or same or any(by_speaker.values()))),
+    }
 
 
 def rivals_of(items: Sequence[Open], open_now: Sequence[int], place: int, said: Heard, fits: Sequence[float]) -> Rivals:

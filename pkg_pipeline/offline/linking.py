@@ -10,12 +10,13 @@ from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, Sho
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.actions import FoundAction
-from pkg_pipeline.offline.closing_context import kept_log_odds
+from pkg_pipeline.offline.called_off import called_off
+from pkg_pipeline.offline.closing_context import log_odds
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
-from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
+from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
@@ -23,8 +24,8 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.95
 """From here on a promise counts as kept before its day, or though no words of completion say so."""
-CLEARLY = 0.6
-"""From here on a renewal swallows a new task of the same words whatever that names."""
+EXCUSES = frozenset({"sorry", "not_yet"})
+"""Words by which one speaks of what was promised before, whatever else is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +57,18 @@ def link(
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
     met = meet(items, since, talk)
-    kept = closings(met, kept_log_odds(reading, items, met, embed), least=PERHAPS)
-    renewed = {i: one for i, one in renewals(met).items() if i < len(tasks)}
+    says_kept, says_again = log_odds(reading, items, met, embed)
+    kept = closings(met, says_kept, least=PERHAPS)
+    renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= CLEARLY_KEPT}
     given_up = cancellations(met)
-    scale = Weights(item.matter for item in items)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
     known = set(repeated)
     for index, one in list(renewed.items()):
         new = [i for i, action in enumerate(found) if action.sentence.line == one.said.line.index and i not in known]
         if len(new) != 1:
             continue
-        if one.probability >= CLEARLY or may_be_same(items[index], items[len(tasks) + new[0]], scale):
+        if one.said.says & EXCUSES or may_be_same(items[index], items[len(tasks) + new[0]]):
             repeated[new[0]] = index
         else:
             del renewed[index]
@@ -85,7 +86,10 @@ def link(
     if silent:
         unseen = [_shown(reading, item, names) for item in silent]
         changes += _silently(silent, unseen, items, since, kept, reading, talk, embed)
-    replaces, again = replaced(reading, [item for item in shown if item.kind == "decision"], decided, names, embed)
+    in_force = [item for item in shown if item.kind == "decision"]
+    replaces, again = replaced(reading, in_force, decided, names, embed)
+    stands = (item for item in in_force if item.status == "open" and item.ref not in replaces.values())
+    changes += called_off(talk, list(stands), names)
     return Linked(
         changes=tuple(changes),
         repeats=frozenset(repeated),
@@ -111,7 +115,7 @@ def _silently(
 ) -> list[CandidateChange]:
     """The silent items that the talk surely keeps, by messages that close nothing else."""
     met = meet([*items, *unseen], [*since, *(-1 for _ in unseen)], talk)
-    found = closings(met, kept_log_odds(reading, [*items, *unseen], met, embed), least=SURE)
+    found = closings(met, log_odds(reading, [*items, *unseen], met, embed)[0], least=SURE)
     taken = {one.said.line.index for one in kept.values()}
     ends = (
         _closed(item.ref, one, found.get(len(items) + place), reading)

@@ -14,12 +14,17 @@ from uuid import UUID
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Attachment, Person
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.deeds import deeds_named
+from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.deeds import deeds_named, without_deeds
+from pkg_pipeline.offline.found import ANY_DAY
 from pkg_pipeline.offline.reading import language_of, terms_of, words_of
 
 ROOT_LETTERS = 5
 LATIN_ROOT_LETTERS = 4
 """File names spell Russian words in Latin letters, loosely: fewer letters are compared."""
+
+TOLD = ("finished", "received", "thanks", "sorry", "yes")
+"""Words by which one tells whatever was done."""
 
 FILE_KINDS = ("paper", "picture", "sheet", "recording")
 _KINDS_BY_ENDING: Mapping[str, str] = {
@@ -48,13 +53,17 @@ _LATIN_OF = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """What a text is about. ``files``: kinds of file that it names (an item) or that come with it (a message)."""
+    """What a text is about. ``files``: kinds of file that it names (an item) or that come with it (a message).
+
+    ``things``: roots of what is spoken of, without words for deeds, days and that something was done.
+    """
 
     roots: frozenset[str]
     deeds: frozenset[str]
     sums: frozenset[int]
     files: frozenset[str]
     latin: frozenset[str] = frozenset()
+    things: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +81,38 @@ class Open:
     said: str = ""
     around: frozenset[str] = frozenset()
 
+    @property
+    def things_around(self) -> frozenset[str]:
+        """What was spoken of when it came up."""
+        return things_of_text(self.said) & self.around
+
 
 @lru_cache(maxsize=8192)
 def roots_of_text(text: str) -> frozenset[str]:
     """Beginnings of content words, pairs of characters in Chinese; without words that only say when."""
     text = in_any("offline", "closing", "later").sub(" ", text)
     found: set[str] = set()
-    for language in dict.fromkeys((language_of(text, "en"), "en")):
+    own = language_of(text, "en")
+    for language in dict.fromkeys((own, "en")):
         if language != "zh":
-            found.update(term[:ROOT_LETTERS] for term in terms_of(text, language))
+            terms = terms_of(text, language)
+            found.update(term[:ROOT_LETTERS] for term in terms if language == own or term.isascii())
     if _HAN.search(text):
         stopped = " ".join(terms_of(text, "zh"))
         for run in _HAN.findall(stopped):
             found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
     return frozenset(root for root in found if not root.isdigit())
+
+
+@lru_cache(maxsize=8192)
+def things_of_text(text: str) -> frozenset[str]:
+    """Roots of what a text speaks of: neither deeds nor days, nor that something was done or came."""
+    for found in reversed(find_dates(text, language_of(text, "en"), ANY_DAY)):
+        text = f"{text[: found.start]} {text[found.end :]}"
+    text = without_deeds(text)
+    for told in TOLD:
+        text = in_any("offline", "closing", told).sub(" ", text)
+    return roots_of_text(text)
 
 
 def latin_roots(words: Iterable[str]) -> frozenset[str]:
@@ -132,7 +159,8 @@ def matter_of(text: str, *, names: frozenset[str] = frozenset()) -> Matter:
     """What ``text`` is about, without the roots of people's ``names``."""
     roots = roots_of_text(text) - names
     words = words_of(text, language_of(text, "en"))
-    return Matter(roots, deeds_named(text), sums_of(text), kinds_named(text), latin_roots(words))
+    things = things_of_text(text) - names
+    return Matter(roots, deeds_named(text), sums_of(text), kinds_named(text), latin_roots(words), things)
 
 
 def shown_matter(item: ShownItem, names: frozenset[str]) -> Matter:

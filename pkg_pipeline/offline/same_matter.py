@@ -9,7 +9,6 @@ from pkg_pipeline.offline.matters import Open, Weights
 
 SAME_TASK = 0.5
 SAME_TASK_AND_DEED = 0.32
-FEW_ROOTS = 3
 
 
 def same_tasks(shown: Sequence[Open], found: Sequence[Open], actions: Sequence[FoundAction]) -> dict[int, int]:
@@ -27,7 +26,7 @@ def same_tasks(shown: Sequence[Open], found: Sequence[Open], actions: Sequence[F
 def _same_task(old: Open, new: Open, scale: Weights) -> float:
     if old.owner is not None and new.owner is not None and old.owner != new.owner:
         return 0.0
-    if old.matter.sums and new.matter.sums and not old.matter.sums & new.matter.sums:
+    if not may_be_same(old, new):
         return 0.0
     alike = max(
         scale.alike(old.matter.roots, new.matter.roots),
@@ -38,9 +37,8 @@ def _same_task(old: Open, new: Open, scale: Weights) -> float:
     return alike if alike >= least else 0.0
 
 
-def may_be_same(old: Open, new: Open, scale: Weights) -> bool:
-    """Whether a task in the words that put off an open one is that one: it names no other thing and no other sum."""
+def may_be_same(old: Open, new: Open) -> bool:
+    """Whether a new task is an open one: it names no other thing and no other sum."""
     if old.matter.sums and new.matter.sums and not old.matter.sums & new.matter.sums:
         return False
-    mine = old.matter.roots | old.around
-    return len(new.matter.roots) <= FEW_ROOTS or scale.shared(new.matter.roots, mine) > 0
+    return not new.matter.things or bool(new.matter.things & (old.matter.roots | old.around))

@@ -15,7 +15,7 @@ from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.linking import Linked, link
-from pkg_pipeline.offline.matters import sums_of
+from pkg_pipeline.offline.matters import sums_of, things_of_text
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import EMBED, MONDAY, chat
 
@@ -185,3 +185,32 @@ def test_a_comma_stands_between_thousands_or_before_a_fraction(text: str, sums: 
 
 def test_nothing_shown_nothing_linked() -> None:
     assert linked(told(("Anna", "See you"), ("Me", "Bye"))) == Linked()
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("ordered a new kettle today", {"new", "kettl"}),
+        ("I'll order the filters tonight", {"filte"}),
+        ("отправила маме торт", {"мам", "торт"}),
+        ("договор отправлю завтра", {"догов"}),
+        ("订了蛋糕", {"蛋糕"}),
+        ("done, thanks!", set[str]()),
+    ],
+)
+def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: set[str]) -> None:
+    assert things_of_text(text) == things
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ("I'll send you the holiday photos tonight", "en"),
+        ("I'll call mum on sunday", "en"),
+        ("Пришлю тебе фотки с отпуска вечером", "ru"),
+        ("晚上把照片发你", "zh"),
+    ],
+)
+def test_another_promise_of_the_same_deed_renews_nothing(said: str, language: Language) -> None:
+    changes = linked(told(("Anna", said), language=language), *OPEN[language]).changes
+    assert [one.to for one in changes if one.to == "renewed"] == []

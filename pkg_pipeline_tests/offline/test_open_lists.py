@@ -43,7 +43,7 @@ def test_the_trees_of_closings_are_those_of_the_pairs_and_right_on_what_they_did
     mine, anew = (chance(trees.log_odds(rows)) for trees in (closing_context.trees(), closing_trees.fit()))
     assert float(np.abs(mine - anew).mean()) < SAME
     total = Score()
-    for world in closing_trees.every():
+    for world in closing_trees.ordinary():
         with closing_trees.left_out(closing_trees.fold_of(world)):
             total.add(closing_trees.score(world, SURE))
     assert (total.precision, total.recall) >= (LEFT_OUT[0], 0), str(total)

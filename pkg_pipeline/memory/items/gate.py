@@ -207,7 +207,7 @@ class _Gate:
     def _unproven(self, change: CandidateChange | CandidateEnd, evidence: Evidence, matter: str) -> str | None:
         """Why the words do not prove it. ``matter``: of the item."""
         state = change.to if isinstance(change, CandidateChange) else change.state
-        if state == "done" and self.is_measured:
+        if state in ("done", "cancelled") and self.is_measured:
             return None
         return unproven(state, evidence, matter, self.source.messages)
 
