@@ -16,7 +16,7 @@ from pkg_pipeline.offline.settlements import BARE_TERMS, CLASS_OF, SUM, Settled,
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
 
 HEAD: Final = "chat_decisions"
-THRESHOLD = 0.45
+THRESHOLD = 0.5
 """From this probability on a decision is published."""
 CONTEST_REACH = 3
 
@@ -118,6 +118,13 @@ def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | 
     return None
 
 
+def _leaves_open(reading: Reading, sentence: Sentence) -> bool:
+    """Whether it puts off deciding ("let me think", "再说吧"), or refuses and offers nothing else."""
+    said = asides(sentence.text, sentence.language)
+    line = reading.lines[sentence.line]
+    return "undecided" in said or ("refusal" in said and not says_what(sentence, line))
+
+
 def _asks(sentence: Sentence) -> bool:
     return is_question(sentence.text) or sentence.text.rstrip(" )").endswith(("?", "？"))
 
@@ -128,7 +135,7 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
     for one in settled_of(reading):
         sure = probability(HEAD, features(reading, one))
         told = _told(reading, one)
-        if told is None or sure < THRESHOLD:
+        if told is None or sure < THRESHOLD or _leaves_open(reading, told[0]):
             continue
         sentence, before = told
         line = reading.lines[one.content.line]

@@ -109,6 +109,9 @@ def test_a_question_is_no_decision_but_its_answer_may_be(
         ("zh", ["改天一起吃饭", "好啊，有空约"]),
         ("zh", ["把电费交一下", "昨天就交了"]),
         ("zh", ["要不刷成蓝色？", "算了，不好看"]),
+        ("en", ["shall we do Wales in May?", "maybe, let me think about it"]),
+        ("ru", ["Может, продадим дачу?", "Надо подумать"]),
+        ("zh", ["要不搬到城西去？", "再说吧，还没想好"]),
     ],
 )
 def test_pleasantries_jokes_refusals_and_offers_not_taken_are_no_items(language: Language, said: list[str]) -> None:
