@@ -15,6 +15,7 @@ from pkg_pipeline.offline.judging import Met, meet
 from pkg_pipeline.offline.matters import Open
 from training.standing import Walk
 
+
 @dataclass(frozen=True)
 class Told:
     """A walk with its messages met, and the world that it is of."""
@@ -27,8 +28,8 @@ class Told:
 
 
 def swapped(told: Sequence[Told]) -> Iterator[tuple[Told, Sequence[Open], Sequence[Met], int]]:
-    """For each message that keeps or renews an item by name its talk met with another item in the place of that one, and
-    the place of the pair among all. Items come from worlds of the same part.
+    """For each message that keeps or renews an item by name its talk met with another item in the place of that one,
+    and the place of the pair among all. Items come from worlds of the same part.
     """
     items = {(one.fold, one.language): list(_items(told, one.fold, one.language)) for one in told}
     for one in told:

@@ -136,7 +136,7 @@ def _open(one: Standing, names: frozenset[str]) -> Open:
 def _new(
     told: Read, labels: Sequence[Label], shown: Sequence[Open], again: Mapping[str, Label]
 ) -> Iterator[tuple[Standing, Open, int]]:
-    """What becomes open in a talk, with the line after which it counts. ``again``: labels by messages that renew them."""
+    """What becomes open in a talk, with the line after which it counts. ``again``: labels by what renews them."""
     reading, actions, names = told.reading, told.tasks, told.names
     by_id = {line.message.external_id: line for line in reading.lines}
     opened = [linking.found_open(reading, one, names) for one in actions]

@@ -1,4 +1,4 @@
-"""Which decision in force a message calls off: its day is to come, and the message names its day or what it is about."""
+"""Which decision in force a message calls off: one whose day is to come, by naming its day or what it is about."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pkg_pipeline.offline.settling import CANCELLED_PROBABILITY, quote_of
 
 
 def called_off(talk: Sequence[Heard], decisions: Sequence[ShownItem], names: frozenset[str]) -> list[CandidateChange]:
-    """The decisions that a talk calls off, each once; what is put off to another day ("can't today, friday instead?") is
-    not. ``decisions``: in force and not replaced in this talk.
+    """The decisions that a talk calls off, each once; not what is put off to a day ("can't today, friday instead?").
+
+    ``decisions``: in force and not replaced in this talk.
     """
     known = [(item, _days(item), shown_matter(item, names)) for item in decisions]
     found: dict[str, CandidateChange] = {}

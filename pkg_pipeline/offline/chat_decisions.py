@@ -16,7 +16,7 @@ from pkg_pipeline.offline.settlements import BARE_TERMS, CLASS_OF, SUM, Settled,
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
 
 HEAD: Final = "chat_decisions"
-THRESHOLD = 0.5
+THRESHOLD = 0.45
 """From this probability on a decision is published."""
 CONTEST_REACH = 3
 

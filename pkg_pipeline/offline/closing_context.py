@@ -1,5 +1,6 @@
 """How probably a message keeps an open item, or promises it again, among the messages around it and the other open
-items: boosted trees over the features of each pair, what the weights of ``closing.json`` and the heads of lines say, and how near the words are.
+items: boosted trees over the features of each pair, what the weights of ``closing.json`` and the heads of lines say, and
+how near the words are.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def link(
         new = [i for i, action in enumerate(found) if action.sentence.line == one.said.line.index and i not in known]
         if len(new) != 1:
             continue
-        if one.said.says & EXCUSES or may_be_same(items[index], items[len(tasks) + new[0]]):
+        old = items[index]
+        if one.said.says & EXCUSES or _is_asked_of(old, one.said) or may_be_same(old, items[len(tasks) + new[0]]):
             repeated[new[0]] = index
         else:
             del renewed[index]
@@ -101,6 +102,12 @@ def link(
         },
         again=again,
     )
+
+
+def _is_asked_of(item: Open, said: Heard) -> bool:
+    """Whether another spoke of the item just before: "and the poster?" - "the artist is at it, on saturday"."""
+    others = (one.matter.things for one in said.before if one.line.speaker != said.line.speaker)
+    return any(things & (item.matter.things | item.things_around) for things in others)
 
 
 def _silently(
