@@ -1,5 +1,5 @@
 """How probably a message keeps an open item, or promises it again, among the messages around it and the other open
-items: boosted trees over the features of each pair, what the weights of ``closing.json`` and the heads of lines say, and
+items: boosted trees over features of each pair, what the weights of ``closing.json`` and the heads of lines say, and
 how near the words are.
 """
 
