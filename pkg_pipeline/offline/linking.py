@@ -24,6 +24,8 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.95
 """From here on a promise counts as kept before its day, or though no words of completion say so."""
+HELD_BACK = frozenset({"not_yet", "later", "partly"})
+"""Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
 """Words by which one speaks of what was promised before, whatever else is named."""
 
@@ -140,8 +142,8 @@ def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> Cand
 
 
 def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
-    """That an item was kept; perhaps kept, if that is not sure. Words that do not say so need more to go by, and before
-    the day on which it is due they say nothing.
+    """That an item was kept; perhaps kept, if that is not sure. Words that do not say so, or of what is to come, need
+    more to go by, and before the day on which it is due they say nothing.
     """
     message, quote = kept.said.line.message, quote_of(kept.said, item)
     talk = reading.source.messages
@@ -151,7 +153,7 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     says_it = says_done([message], quote, talk, item.text)
     if not says_it and in_any("offline", "closing", "not_yet").search(quote):
         return None
-    is_plain = says_it and not is_ahead
+    is_plain = says_it and not is_ahead and not kept.said.says & HELD_BACK
     state = "done" if kept.probability >= (SURE if is_plain else CLEARLY_KEPT) else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
