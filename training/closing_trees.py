@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -21,18 +21,19 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import closing_context
 from pkg_pipeline.offline.closing_context import rows
 from pkg_pipeline.offline.judging import RENEWED, SURE, Met, closings, meet, renewals
 from pkg_pipeline.offline.line_context import Floats, Trees
-from training import accounts, closing, worlds
+from training import accounts, closing, standing, worlds
 from training.boosting import SEEDS, boosted
 from training.closing import NEAR_A_CLOSING, Score
 from training.conversations import FOLDS
 from training.left_out import read_once
 from training.newton import chance, newton
 from training.other_matters import Told, swapped
-from training.standing import Walk, walks
+from training.standing import Read, Walk, walks
 from training.vectors import embed
 from training.worlds import World
 
@@ -59,7 +60,12 @@ def ordinary() -> tuple[World, ...]:
 @cache
 def every() -> tuple[World, ...]:
     """What is learned from."""
-    return (*ordinary(), *worlds.hard())
+    return (*ordinary(), *hard())
+
+
+@cache
+def hard() -> tuple[World, ...]:
+    return tuple(worlds.hard())
 
 
 @cache
@@ -98,8 +104,13 @@ def pairs() -> Pairs:
     return Pairs(np.vstack(x), np.array(right), np.array(folds))
 
 
+def reader_of(world: World) -> Callable[[SummaryInput], Read]:
+    """Heads that did not see a world: those of the package saw no hard one."""
+    return standing.read_once if world in hard() else read_once
+
+
 def met(world: World) -> Iterator[tuple[Walk, Sequence[Met]]]:
-    for walk in walks(world, settle_by_label=True, read=read_once):
+    for walk in walks(world, settle_by_label=True, read=reader_of(world)):
         yield walk, meet(walk.items, walk.since, walk.talk)
 
 
@@ -187,7 +198,7 @@ def score(world: World, least: float, judged: list[tuple[float, bool]] | None = 
     """The world read in order with the trees' own closings: an item is rightly closed where or after it was kept."""
     found = Score()
     kept_before: set[str] = set()
-    for walk in walks(world, settle_by_label=False, read=read_once):
+    for walk in walks(world, settle_by_label=False, read=reader_of(world)):
         by_id = {message.external_id for message in walk.source.messages}
         kept_now = {one.label.ref for one in walk.standing if one.label is not None and one.closed_by & by_id}
         listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
@@ -233,8 +244,7 @@ def fit() -> Trees:
 
 def keys_of(world: World) -> tuple[str, ...]:
     """The rows of the figures in which a world counts."""
-    is_hard = world.name in {one.name for one in worlds.hard()}
-    return ("hard",) if is_hard else (world.language, "all")
+    return ("hard",) if world in hard() else (world.language, "all")
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ FOLDS = 5
 @cache
 def labelled() -> tuple[Talk, ...]:
     """The talks, then those of the worlds and accounts, by language."""
-    told = [*worlds.load(), *worlds.hard(), *accounts.load()]
+    told = [*worlds.load(), *accounts.load()]
     return tuple(talk for language in LANGUAGES for talk in (*load(language), *of_worlds(language, told)))
 
 

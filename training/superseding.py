@@ -60,7 +60,7 @@ def pairs() -> tuple[Pair, ...]:
     """Those that the labels tell of: not of new decisions that nobody labelled in worlds of tasks."""
     known: list[Pair] = []
     with patch.object(superseding, "SUPERSEDED", np.inf):
-        for world in (*worlds.load(), *worlds.hard(), *accounts.load()):
+        for world in (*worlds.load(), *accounts.load()):
             read_account(world, partial(_recorded, world, known))
     return tuple(known)
 

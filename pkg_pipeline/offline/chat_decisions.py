@@ -6,6 +6,7 @@ import re
 from typing import Final, Literal
 
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision, roots_of
@@ -122,7 +123,8 @@ def _leaves_open(reading: Reading, sentence: Sentence) -> bool:
     """Whether it puts off deciding ("let me think", "再说吧"), or refuses and offers nothing else."""
     said = asides(sentence.text, sentence.language)
     line = reading.lines[sentence.line]
-    return "undecided" in said or ("refusal" in said and not says_what(sentence, line))
+    is_put_off = in_any("offline", "closing", "undecided").search(sentence.text) is not None
+    return is_put_off or ("refusal" in said and not says_what(sentence, line))
 
 
 def _asks(sentence: Sentence) -> bool:
