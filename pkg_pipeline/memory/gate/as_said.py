@@ -49,8 +49,10 @@ def as_said(
     is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
     if len(told) < LEAST_MEANINGS or not (shared or (quote and is_of_quote)) or not (is_near or quote):
         return None
-    if all(is_question(one.text) for one in chosen):
-        chosen += _answers(chosen, testimony)
+    for one in [one for one in chosen if is_question(one.text)]:
+        answer = [said for said in _answers([one], testimony) if said not in chosen]
+        if sum(len(said.text) for said in [*chosen, *answer]) <= MOST_CHARS:
+            chosen += answer
     if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
         return None
     words = _joined(spoken, chosen)
@@ -85,7 +87,9 @@ def _joined(spoken: Sequence[Spoken], chosen: Sequence[Spoken]) -> str:
     for place, one in enumerate(spoken):
         if one in chosen:
             words, number = " ".join(one.text.split()), one.message.number
-            between = ("" if is_han(words[:1]) else " ") if last == place - 1 else " … "
+            between = " … " if last != place - 1 else " "
+            if last == place - 1 and f"{spoken[last].text}{one.text}" in one.message.text:
+                between = ""
             told[number] = f"{told[number]}{between}{words}" if number in told else words
             last = place
     names = {one.message.number: one.message.sender.name for one in chosen}
