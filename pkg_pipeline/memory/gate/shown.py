@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Final
 
 from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, shows
@@ -27,6 +28,9 @@ from pkg_pipeline.memory.records import Person
 
 LOOSE: Final = 0.6
 """Share of the best score from which a clause may tell that something was done."""
+PIECES: Final = 3
+TOO_LITTLE: Final = 2
+HALF: Final = 1 / 2
 
 
 def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote: str = "") -> str | None:
@@ -37,7 +41,7 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     everyone = tuple(people)
     scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
     for clause in clauses_of(text):
-        if _is_turned(clause, scene) or not _is_done(clause, scene):
+        if _is_turned(clause, scene) or not (quote or _is_done(clause, scene)):
             return clause
         if (owner := misowned(clause, scene)) is not None:
             return owner
@@ -55,31 +59,51 @@ def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
     return ", ".join(told)
 
 
-def uncited(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> str | None:
-    """A word for a thing that the messages do not name, in a text that leaves out one which they do; or None.
+def is_pieced(text: str, spoken: Sentences, names: frozenset[str], quote: str) -> bool:
+    """Whether a text is put together from several messages, and its quote says no more than half of it.
 
-    What a pronoun points to stands in the message before. A text that has all that its messages say may add what the
-    talk is about.
+    Which of what they name belongs together no rule can tell then.
     """
-    cited = [message.text for message in spoken.messages]
-    before = [spoken.before_message(message) for message in spoken.messages if shows("points", message.text)]
-    texts = (*cited, *(one.text for one in before if one is not None), *(person.name for person in people))
-    base = spoken.messages[-1].sent_at.date()
-    known = Known(people, texts)
-    word = unsaid_thing(blanked(text, base), texts, known.names)
-    if word is None:
-        return None
-    scene = Scene(spoken, tuple(people), others_named((*spoken.texts, text), tuple(people)))
-    units = [unit for clause in clauses_of(blanked(text, base)) for unit in _support(clause, scene)]
-    said = [unit.text for unit in (*units, *spoken.quoted(quote))]
-    mine = Known(people, (text,))
-    return word if any(unsaid_thing(_plain(one, base), (text,), mine.names) for one in said) else None
+    wanted = _things_said(text, spoken) - names
+    return len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
 
 
-def _plain(text: str, day: date) -> str:
-    """A text without its days and what only agrees or asks in it."""
-    words = (word for word in blanked(text, day).split() if not has("agrees", word) and not has("ask", word))
-    return " ".join(word for word in words if "'" not in word and "’" not in word)
+def is_scattered(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:
+    """Whether a sentence names nobody who surely does what it tells, and says too little, or what none says together.
+
+    Too little: at most two meanings, which each turn it round; together: each next to the other, in one sentence.
+    """
+    everyone = tuple(people)
+    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    if any(_is_sure(clause, scene) for clause in clauses_of(text)):
+        return False
+    names = content(" ".join([*(one.name for one in people), *(one.word for one in scene.names(text))]))
+    if len(_things_said(text, spoken) - names) <= TOO_LITTLE:
+        return True
+    told = [meant(one.text) for one in spoken.every]
+    said = frozenset(meaning for one in told for meaning in one) - names
+    words = [one for _, one in tokens(blanked(text, _day(spoken))) if one]
+    pairs = [{one, other} for one, other in pairwise(words) if one != other and {one, other} <= said]
+    apart = sum(not any(pair <= one for one in told) for pair in pairs)
+    return bool(pairs) and apart >= HALF * len(pairs)
+
+
+def _is_sure(clause: str, scene: Scene) -> bool:
+    """Whether the talk says outright that who does what a clause tells does it."""
+    subject = subject_of(clause, scene)
+    if subject is None:
+        return False
+    found = (scene.agents(unit, clause) for unit in supporting(clause, subject, scene))
+    return any(one is not None and one.is_sure and one.has(subject) for one in found)
+
+
+def _things_said(text: str, spoken: Sentences) -> frozenset[str]:
+    """The meanings of a text without its days and numbers."""
+    return frozenset(one for one in meant(blanked(text, _day(spoken))) if not one.startswith("#"))
+
+
+def _day(spoken: Sentences) -> date:
+    return spoken.messages[-1].sent_at.date()
 
 
 def _support(clause: str, scene: Scene, close: float = CLOSE) -> tuple[Unit, ...]:
