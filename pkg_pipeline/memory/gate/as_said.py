@@ -28,15 +28,13 @@ def as_said(
     checker: Checker,
     *,
     least: float = SHARED,
-    is_of_quote: bool = False,
     told: str = "",
 ) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
-    ``least``: more than this share of its meanings stands in them, where there is no quote. ``is_of_quote``: nothing
-    contradicts that ``text`` tells of the matter of its quote, if in other words. ``told``: what was told before, whose
-    sentences are not told again.
+    ``least``: more than this share of its meanings stands in them, where there is no quote. ``told``: what was told
+    before, whose sentences are not told again.
     """
     if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
         return None
@@ -55,7 +53,9 @@ def as_said(
         says = _meant(chosen)
     shared = wanted & says
     is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
-    if len(says) < LEAST_MEANINGS or not (shared or (quote and is_of_quote)) or not (is_near or quote):
+    if len(says) < LEAST_MEANINGS or not (is_near or quote):
+        return None
+    if not shared and (not quote or testimony.figures(text) is not None):
         return None
     for one in [one for one in chosen if is_question(one.text)]:
         answer = [said for said in _answers([one], testimony) if said not in chosen]
