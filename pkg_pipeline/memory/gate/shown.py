@@ -17,19 +17,20 @@ from pkg_pipeline.memory.gate.claims import claim_of
 from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
-from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
 from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, predicate, subject_of, supporting
-from pkg_pipeline.memory.gate.things import tells, unsaid_thing
+from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.records import Person
 
 LOOSE: Final = 0.6
 """Share of the best score from which a clause may tell that something was done."""
 PIECES: Final = 3
+"""A text that rests on so many messages may be put together from them."""
 TOO_LITTLE: Final = 2
+"""So few meanings turn a sentence round with each of them."""
 HALF: Final = 1 / 2
 
 
@@ -38,8 +39,7 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
 
     With a quote the messages are those of one matter: whoever else they tell something like it of is a doubt.
     """
-    everyone = tuple(people)
-    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    scene = _scene(text, spoken, people)
     for clause in clauses_of(text):
         if _is_turned(clause, scene) or not (quote or _is_done(clause, scene)):
             return clause
@@ -59,12 +59,12 @@ def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
     return ", ".join(told)
 
 
-def is_pieced(text: str, spoken: Sentences, names: frozenset[str], quote: str) -> bool:
+def is_pieced(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> bool:
     """Whether a text is put together from several messages, and its quote says no more than half of it.
 
     Which of what they name belongs together no rule can tell then.
     """
-    wanted = _things_said(text, spoken) - names
+    wanted = _things_said(text, _scene(text, spoken, people))
     return len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
 
 
@@ -73,16 +73,14 @@ def is_scattered(text: str, spoken: Sentences, people: Sequence[Person]) -> bool
 
     Too little: at most two meanings, which each turn it round; together: each next to the other, in one sentence.
     """
-    everyone = tuple(people)
-    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    scene = _scene(text, spoken, people)
     if any(_is_sure(clause, scene) for clause in clauses_of(text)):
         return False
-    names = content(" ".join([*(one.name for one in people), *(one.word for one in scene.names(text))]))
-    if len(_things_said(text, spoken) - names) <= TOO_LITTLE:
+    if len(_things_said(text, scene)) <= TOO_LITTLE:
         return True
     told = [meant(one.text) for one in spoken.every]
-    said = frozenset(meaning for one in told for meaning in one) - names
-    words = [one for _, one in tokens(blanked(text, _day(spoken))) if one]
+    said = frozenset(meaning for one in told for meaning in one) - _names(text, scene)
+    words = [one for _, one in tokens(blanked(text, _day(scene))) if one]
     pairs = [{one, other} for one, other in pairwise(words) if one != other and {one, other} <= said]
     apart = sum(not any(pair <= one for one in told) for pair in pairs)
     return bool(pairs) and apart >= HALF * len(pairs)
@@ -97,13 +95,25 @@ def _is_sure(clause: str, scene: Scene) -> bool:
     return any(one is not None and one.is_sure and one.has(subject) for one in found)
 
 
-def _things_said(text: str, spoken: Sentences) -> frozenset[str]:
-    """The meanings of a text without its days and numbers."""
-    return frozenset(one for one in meant(blanked(text, _day(spoken))) if not one.startswith("#"))
+def _things_said(text: str, scene: Scene) -> frozenset[str]:
+    """The meanings of a text without its days, numbers and names."""
+    said = frozenset(one for one in meant(blanked(text, _day(scene))) if not one.startswith("#"))
+    return said - _names(text, scene)
 
 
-def _day(spoken: Sentences) -> date:
-    return spoken.messages[-1].sent_at.date()
+def _names(text: str, scene: Scene) -> frozenset[str]:
+    """The meanings of names in a text and of the people here."""
+    people = (one.name for one in scene.people)
+    return content(" ".join([*people, *(one.word for one in scene.names(text))]))
+
+
+def _scene(text: str, spoken: Sentences, people: Sequence[Person]) -> Scene:
+    everyone = tuple(people)
+    return Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+
+
+def _day(scene: Scene) -> date:
+    return scene.spoken.messages[-1].sent_at.date()
 
 
 def _support(clause: str, scene: Scene, close: float = CLOSE) -> tuple[Unit, ...]:

@@ -14,7 +14,7 @@ from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsu
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
-from pkg_pipeline.memory.gate.naming import names_in, others_named
+from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -194,16 +194,10 @@ class Testimony:
         if clause is not None:
             return Fault("cannot be shown by what its messages say", clause[:20])
         if quote:
-            is_pieced_together = is_pieced(text, self.spoken, self._named(text), quote)
-            return Fault("is put together from several messages", "") if is_pieced_together else None
+            is_of_pieces = is_pieced(text, self.spoken, people, quote)
+            return Fault("is put together from several messages", "") if is_of_pieces else None
         is_apart = is_scattered(text, self.spoken, people)
         return Fault("says what no one sentence of the talk says", "") if is_apart else None
-
-    def _named(self, text: str) -> frozenset[str]:
-        """The meanings of all names in a text and of the people here."""
-        people = self.everyone or self.people
-        named = names_in(text, people, others_named((*self.spoken.texts, text), people))
-        return self.names | content(" ".join(one.word for one in named))
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""
