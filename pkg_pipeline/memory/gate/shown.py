@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from itertools import pairwise
 from typing import Final
 
 from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, shows
@@ -68,22 +67,11 @@ def is_pieced(text: str, spoken: Sentences, people: Sequence[Person], quote: str
     return len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
 
 
-def is_scattered(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:
-    """Whether a sentence names nobody who surely does what it tells, and says too little, or what none says together.
-
-    Too little: at most two meanings, which each turn it round; together: each next to the other, in one sentence.
-    """
+def says_too_little(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:
+    """Whether a sentence has at most two meanings, and names nobody who surely does what it tells."""
     scene = _scene(text, spoken, people)
-    if any(_is_sure(clause, scene) for clause in clauses_of(text)):
-        return False
-    if len(_things_said(text, scene)) <= TOO_LITTLE:
-        return True
-    told = [meant(one.text) for one in spoken.every]
-    said = frozenset(meaning for one in told for meaning in one) - _names(text, scene)
-    words = [one for _, one in tokens(blanked(text, _day(scene))) if one]
-    pairs = [{one, other} for one, other in pairwise(words) if one != other and {one, other} <= said]
-    apart = sum(not any(pair <= one for one in told) for pair in pairs)
-    return bool(pairs) and apart >= HALF * len(pairs)
+    is_short = len(_things_said(text, scene)) <= TOO_LITTLE
+    return is_short and not any(_is_sure(clause, scene) for clause in clauses_of(text))
 
 
 def _is_sure(clause: str, scene: Scene) -> bool:
