@@ -12,7 +12,7 @@ from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
 MOST_PUBLISHED = {"plain": 0.032, "turned": 0.037, "later": 0.135}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
-harder and were written later, and of the last ones (``*_later.txt``), which no rule but one was made with. To be
+harder and were written later, and of the last ones (``*_later.txt``), which hardly any rule was made with. To be
 lowered whenever the gates get better.
 """
 MOST_HIT = {"plain": 0.03, "turned": 0.033, "later": 0.06}
