@@ -132,8 +132,9 @@ class _Noted:
             for mark in marked(one.text, line, reading, kind) if one.place != sentence.place else ():
                 if mark.whose.way == "named":
                     self.add(mark.whose, "named in another sentence", f"named in a sentence {side}")
-        if (asked := asked_before(kind, line, reading)).way != "unsaid":
-            self.add(asked, "asked for")
+        for asks, feature in (("asks", "asked for"), ("may_ask", "may be asked for")):
+            if (asked := asked_before(kind, line, reading, asks)).way != "unsaid":
+                self.add(asked, feature)
         if cue(line.language, "third_verb").search(self._text):
             self.add(Whose("own", line.speaker), "speaker: a verb of another")
             self.add(antecedent(line, self._text[: self._mention.start], reading), "third verb")

@@ -294,9 +294,11 @@ def _labelled(text: str, line: Line, reading: Reading) -> Whose:
     return Whose("labelled", found.person, found.name)
 
 
-def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
-    """Of a value that answers a question: the answerer's, or whose the question asked for."""
-    asks = f"asks_{kind}"
+def asked_before(kind: str, line: Line, reading: Reading, asks: str = "asks") -> Whose:
+    """Of a value that answers a question: the answerer's, or whose the question asked for. ``asks``: by which words,
+    those that surely ask for it or those that may.
+    """
+    asks = f"{asks}_{kind}"
     for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
         if one.speaker == line.speaker:
             continue
