@@ -12,7 +12,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.facts import fact_head, rules_in
 from pkg_pipeline.offline.facts.candidates import SURE_RULE, WEIGHED, Candidate, candidates_in
 from pkg_pipeline.offline.facts.fact_head import FactHead
+from pkg_pipeline.offline.facts.fact_head import heads as packaged
 from pkg_pipeline.offline.facts.found import FactKind
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.line_head import DIMENSIONS, MOST_CHARS, Floats, matrix
@@ -166,11 +167,13 @@ def parts() -> dict[str, int]:
 @cache
 def fitted_without(part: int | None) -> dict[FactKind, FactHead]:
     """The heads of every world but those of a part, with the thresholds of the package."""
-    known = thresholds()
-    return {
-        kind: fitted([one for one in told if part is None or parts()[one.world] != part], known[kind])
-        for kind, told in examples().items()
-    }
+    known = thresholds() if part is None else {kind: (one.threshold, one.ruled) for kind, one in packaged().items()}
+    return {kind: replace(_of_fold(kind, part), threshold=few, ruled=many) for kind, (few, many) in known.items()}
+
+
+@cache
+def _of_fold(kind: FactKind, part: int | None) -> FactHead:
+    return fitted([one for one in examples()[kind] if part is None or parts()[one.world] != part])
 
 
 def chances_left_out(kind: FactKind) -> Floats:
@@ -179,7 +182,7 @@ def chances_left_out(kind: FactKind) -> Floats:
     found = np.zeros(len(told))
     for part in range(FOLDS):
         here = [number for number, one in enumerate(told) if parts()[one.world] == part]
-        head = fitted([one for one in told if parts()[one.world] != part])
+        head = _of_fold(kind, part)
         found[here] = head.chances(
             [told[number].candidate.features for number in here], vectors([told[n] for n in here])
         )

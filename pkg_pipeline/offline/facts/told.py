@@ -23,6 +23,8 @@ from pkg_pipeline.offline.weighing import is_question
 
 ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.9, "position": 0.9}
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
+MOST_DIGITS: Final = 9
+"""Of an address; more are a number to call or to pay to."""
 UNSURE: Final = 0.05
 """Off for what is told of somebody who is not named there."""
 LONGEST: Final = 90
@@ -157,7 +159,8 @@ def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
         if sentence.words > ANSWER_WORDS[kind] or any_cue("no_answer").match(sentence.text):
             continue
         whose = asked_before(kind, line, reading)
-        is_address = kind != "address" or re.search(r"\d", sentence.text) is not None
+        digits = sum(map(str.isdigit, sentence.text))
+        is_address = kind != "address" or 0 < digits <= MOST_DIGITS
         if not is_address or (whose.person is None and whose.name is None):
             continue
         value = cue(sentence.language, "lead_of_answer").sub("", sentence.text).strip(_EDGES)
