@@ -27,6 +27,8 @@ WEIGHED: Final[tuple[FactKind, ...]] = ("position", "organization", "family", "p
 """Kinds that the head judges."""
 SURE_RULE: Final = "rule is sure"
 """The feature of what a rule is sure of."""
+OUTRIGHT: Final = "said outright"
+"""The feature of what the words say of who speaks or of who is named right there."""
 BEGINNING: Final = 3
 ANSWER_CHARS: Final = (40, 12)
 """Of an answer at most, by words and by Chinese characters."""
@@ -91,7 +93,8 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             if plain == "own" and "m first person" not in own and _is_topic_another(ways):
                 plain = None
             for way in ways:
-                own_way = way.features | _rule(SURE, others=False) if is_meant(plain, way.features) else way.features
+                is_plain = is_meant(plain, way.features)
+                own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
                 fact = _fact(mention, way, sentence, line, reading)
                 yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
 

@@ -92,7 +92,8 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     found = last_marked(lead, line, reading, kind)
     if found.way not in ("unsaid", "yours"):
         return found
-    if kind != "account" and (behind := _BEHIND.match(tail)):
+    is_asked = asked_before(kind, line, reading).way == "asked"
+    if kind != "account" and not is_asked and (behind := _BEHIND.match(tail)):
         return by_name(behind["who"], reading, line.language)
     return last_marked(tail.split("\n")[0], line, reading, kind)
 
