@@ -27,8 +27,9 @@ from pkg_pipeline.memory.items.fact_periods import StatedFact, held_until  # noq
 from pkg_pipeline.memory.items.gate import check_reading  # noqa: E402
 from pkg_pipeline.memory.items.records import ReadFact  # noqa: E402
 from pkg_pipeline.memory.text.normalise import comparable  # noqa: E402
-from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
-from pkg_pipeline.prompts.conversation_reading import to_candidate  # noqa: E402
+from pkg_pipeline.offline.reading import read  # noqa: E402
+from pkg_pipeline.offline.talk_items import facts_of  # noqa: E402
+from pkg_pipeline.prompts.conversation_reading import Answer, to_candidate  # noqa: E402
 from training import facts, worlds  # noqa: E402
 from training.fact_labels import TYPES, is_labelled, is_who  # noqa: E402
 from training.vectors import embed  # noqa: E402
@@ -55,7 +56,8 @@ def found_in(world: World, *, least: float = CONFIRMED) -> list[Found]:
     found: list[Found] = []
     for talk in world.talks:
         source = reading_input([talk], ())
-        for reading in check_reading(to_candidate(read_talks(source, embed)), source).readings:
+        answer = Answer(items=[], changes=[], facts=facts_of(read(talk), embed))
+        for reading in check_reading(to_candidate(answer), source).readings:
             for fact in reading.facts:
                 who = names.get(fact.entity_id, "") if fact.entity_id else fact.about_name or ""
                 if fact.confidence >= least and who:
@@ -73,7 +75,8 @@ def _is_same(found: Found, label: FactLabel) -> bool:
 
 def score(world: World) -> tuple[Counter[str], list[str]]:
     """Found, right, labelled and matched facts, each value of somebody once, and the lines of what is wrong."""
-    found = _once(found_in(world))
+    shown = found_in(world)
+    found = _once(shown)
     labels = list({(one.who, one.type, comparable(one.value), one.is_ended): one for one in world.facts}.values())
     counts: Counter[str] = Counter()
     wrong: list[str] = []
@@ -96,7 +99,7 @@ def score(world: World) -> tuple[Counter[str], list[str]]:
             wrong.append(
                 f"- {label.who} {label.type}={label.value}{' ENDED' * label.is_ended} | {world.text_of[label.message]}"
             )
-    counts["two current"] += _doubled(found_in(world))
+    counts["two current"] += _doubled(shown)
     return counts, wrong
 
 

@@ -18,7 +18,7 @@ from pkg_pipeline.memory.records import Language, Person, SourceMessage, Summary
 from pkg_pipeline.offline.phrases import phrases
 
 if TYPE_CHECKING:
-    from pkg_pipeline.offline.facts.whose import Mark
+    from pkg_pipeline.offline.facts.whose import Mark, Whose
 
 MAX_MESSAGE_CHARS = 20_000
 """Characters read of one message."""
@@ -170,6 +170,11 @@ class Reading:
     @cached_property
     def marks(self) -> dict[tuple[int, str, str], list[Mark]]:
         """Whom texts of its lines speak of, as far as was asked (``facts.whose``): by line, kind of fact and text."""
+        return {}
+
+    @cached_property
+    def asked(self) -> dict[tuple[int, str], Whose]:
+        """Whose fact the lines before a line ask for, as far as was asked (``facts.whose``): by line and by words."""
         return {}
 
     @cached_property

@@ -38,8 +38,13 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
         of_talk = items_of(prepared(reading, embed), source.shown, embed)
         items += of_talk.items
         changes += of_talk.changes
-        facts += [_fact(reading, found) for found in find_facts(reading, embed)]
+        facts += facts_of(reading, embed)
     return Answer(items=items, changes=changes, facts=facts)
+
+
+def facts_of(reading: Reading, embed: Embed) -> list[AnswerFact]:
+    """What a talk tells of people."""
+    return [_fact(reading, found) for found in find_facts(reading, embed)]
 
 
 def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answer:

@@ -189,3 +189,22 @@ NONE: list[tuple[Language, str]] = [
 @pytest.mark.parametrize(("language", "text"), NONE)
 def test_what_only_looks_like_a_fact_is_none(language: Language, text: str) -> None:
     assert shown(language, (("Tess", text), ("Me", "ok"))) == set()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "is_new"),
+    [
+        ("en", "My mail is now lind@studio.example", True),
+        ("en", "my number's now +44 20 7946 0991", True),
+        ("en", "My mail is lind@studio.example, write to me now", False),
+        ("ru", "Моя почта теперь lind@studio.example", True),
+        ("ru", "Моя почта lind@studio.example", False),
+        ("zh", "我邮箱现在是 lind@studio.example", True),
+        ("zh", "我邮箱是 lind@studio.example", False),
+    ],
+)
+def test_what_holds_now_takes_the_place_of_what_held(language: Language, text: str, is_new: bool) -> None:
+    source = chat(("Tess", text), ("Me", "ok"), me=ME[language], language=language)
+    given = reading_input([source], ())
+    (reading,) = check_reading(to_candidate(read_talks(given, EMBED)), given).readings
+    assert [fact.replaces for fact in reading.facts] == [is_new]

@@ -22,35 +22,45 @@ LEAST_MEANINGS: Final = 2
 
 
 def as_said(
-    text: str, quote: str, testimony: Testimony, checker: Checker, *, least: float = SHARED, is_of_quote: bool = False
+    text: str,
+    quote: str,
+    testimony: Testimony,
+    checker: Checker,
+    *,
+    least: float = SHARED,
+    told: str = "",
 ) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
-    ``least``: more than this share of its meanings stands in them, where there is no quote. ``is_of_quote``: nothing
-    contradicts that ``text`` tells of the matter of its quote, if in other words.
+    ``least``: more than this share of its meanings stands in them, where there is no quote. ``told``: what was told
+    before, whose sentences are not told again.
     """
     if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
         return None
-    spoken = testimony.spoken.every
+    spoken = [one for one in testimony.spoken.every if not told or _plain(one) not in told]
     wanted = meant(text)
     chosen = [one for one in spoken if _holds(one.text, quote)][:MOST_SENTENCES]
-    told = _meant(chosen)
-    while len(chosen) < MOST_SENTENCES and wanted - told:
-        best = max(spoken, key=lambda one: len((meant(one.text) & wanted) - told))
-        if not (meant(best.text) & wanted) - told:
+    says = _meant(chosen)
+    while len(chosen) < MOST_SENTENCES and wanted - says:
+        best = max(spoken, key=lambda one: len((meant(one.text) & wanted) - says), default=None)
+        if best is None or not (meant(best.text) & wanted) - says:
             break
         chosen.append(best)
-        told = _meant(chosen)
-    while quote and chosen and len(told) < LEAST_MEANINGS and len(chosen) < MOST_SENTENCES and spoken.index(chosen[0]):
+        says = _meant(chosen)
+    while quote and chosen and len(says) < LEAST_MEANINGS and len(chosen) < MOST_SENTENCES and spoken.index(chosen[0]):
         chosen = [spoken[spoken.index(chosen[0]) - 1], *chosen]  # what it answers or goes on with
-        told = _meant(chosen)
-    shared = wanted & told
+        says = _meant(chosen)
+    shared = wanted & says
     is_near = len(shared) > least * len(wanted) or any(map(_is_sum, shared))
-    if len(told) < LEAST_MEANINGS or not (shared or (quote and is_of_quote)) or not (is_near or quote):
+    if len(says) < LEAST_MEANINGS or not (is_near or quote):
         return None
-    if all(is_question(one.text) for one in chosen):
-        chosen += _answers(chosen, testimony)
+    if not shared and (not quote or testimony.figures(text) is not None):
+        return None
+    for one in [one for one in chosen if is_question(one.text)]:
+        answer = [said for said in _answers([one], testimony) if said not in chosen]
+        if sum(len(said.text) for said in [*chosen, *answer]) <= MOST_CHARS:
+            chosen += answer
     if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
         return None
     words = _joined(spoken, chosen)
@@ -81,15 +91,23 @@ def _holds(sentence: str, quote: str) -> bool:
 def _joined(spoken: Sequence[Spoken], chosen: Sequence[Spoken]) -> str:
     """The chosen sentences in their order, those of one message together; "…" where one is left out."""
     told: dict[int, str] = {}
-    last = -1
-    for place, one in enumerate(spoken):
-        if one in chosen:
-            words, number = " ".join(one.text.split()), one.message.number
-            between = ("" if is_han(words[:1]) else " ") if last == place - 1 else " … "
-            told[number] = f"{told[number]}{between}{words}" if number in told else words
-            last = place
+    last: dict[int, str] = {}
+    for one in (one for one in spoken if one in chosen):
+        words, number = _plain(one), one.message.number
+        if number in told:
+            before = last[number]
+            message = " ".join(one.message.text.split())
+            between = next((gap for gap in ("", " ") if f"{before}{gap}{words}" in message), " … ")
+            told[number] += f"{between}{words}"
+        else:
+            told[number] = words
+        last[number] = words
     names = {one.message.number: one.message.sender.name for one in chosen}
     return " ".join(_labelled(names[number], words) for number, words in told.items())
+
+
+def _plain(one: Spoken) -> str:
+    return " ".join(one.text.split())
 
 
 def _labelled(name: str, words: str) -> str:

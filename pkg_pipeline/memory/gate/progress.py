@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from functools import cache, lru_cache
 
-from pkg_pipeline.memory.gate.calendar import EXACT, mentions
+from pkg_pipeline.memory.gate.calendar import EXACT, blanked, mentions
 from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
@@ -86,7 +86,8 @@ def says_done(
         return False
     if not is_to_end and quoted and _is_open_about(quoted, quote, matter):
         return False
-    if content(quote) & content(matter) and any(map(is_plain, touched(quoted, quote))):
+    named = content(blanked(quote, quoted[0].sent_at.date())) if quoted else frozenset[str]()
+    if named & content(matter) and any(map(is_plain, touched(quoted, quote))):
         return True
     place = {message.number: at for at, message in enumerate(talk)}
     return any(

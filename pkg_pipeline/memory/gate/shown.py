@@ -16,17 +16,21 @@ from pkg_pipeline.memory.gate.claims import claim_of
 from pkg_pipeline.memory.gate.duty import has
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
-from pkg_pipeline.memory.gate.people import Known
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.possession import misowned
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
 from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, predicate, subject_of, supporting
-from pkg_pipeline.memory.gate.things import tells, unsaid_thing
+from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.records import Person
 
 LOOSE: Final = 0.6
 """Share of the best score from which a clause may tell that something was done."""
+PIECES: Final = 3
+"""A text that rests on so many messages may be put together from them."""
+TOO_LITTLE: Final = 2
+"""So few meanings turn a sentence round with each of them."""
+HALF: Final = 1 / 2
 
 
 def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote: str = "") -> str | None:
@@ -34,10 +38,9 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
 
     With a quote the messages are those of one matter: whoever else they tell something like it of is a doubt.
     """
-    everyone = tuple(people)
-    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    scene = _scene(text, spoken, people)
     for clause in clauses_of(text):
-        if _is_turned(clause, scene) or not _is_done(clause, scene):
+        if _is_turned(clause, scene) or not (quote or _is_done(clause, scene)):
             return clause
         if (owner := misowned(clause, scene)) is not None:
             return owner
@@ -55,31 +58,50 @@ def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
     return ", ".join(told)
 
 
-def uncited(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> str | None:
-    """A word for a thing that the messages do not name, in a text that leaves out one which they do; or None.
+def is_pieced(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> bool:
+    """Whether a text is put together from several messages, and its quote says no more than half of it.
 
-    What a pronoun points to stands in the message before. A text that has all that its messages say may add what the
-    talk is about.
+    Which of what they name belongs together no rule can tell then.
     """
-    cited = [message.text for message in spoken.messages]
-    before = [spoken.before_message(message) for message in spoken.messages if shows("points", message.text)]
-    texts = (*cited, *(one.text for one in before if one is not None), *(person.name for person in people))
-    base = spoken.messages[-1].sent_at.date()
-    known = Known(people, texts)
-    word = unsaid_thing(blanked(text, base), texts, known.names)
-    if word is None:
-        return None
-    scene = Scene(spoken, tuple(people), others_named((*spoken.texts, text), tuple(people)))
-    units = [unit for clause in clauses_of(blanked(text, base)) for unit in _support(clause, scene)]
-    said = [unit.text for unit in (*units, *spoken.quoted(quote))]
-    mine = Known(people, (text,))
-    return word if any(unsaid_thing(_plain(one, base), (text,), mine.names) for one in said) else None
+    wanted = _things_said(text, _scene(text, spoken, people))
+    return len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
 
 
-def _plain(text: str, day: date) -> str:
-    """A text without its days and what only agrees or asks in it."""
-    words = (word for word in blanked(text, day).split() if not has("agrees", word) and not has("ask", word))
-    return " ".join(word for word in words if "'" not in word and "’" not in word)
+def says_too_little(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:
+    """Whether a sentence has at most two meanings, and names nobody who surely does what it tells."""
+    scene = _scene(text, spoken, people)
+    is_short = len(_things_said(text, scene)) <= TOO_LITTLE
+    return is_short and not any(_is_sure(clause, scene) for clause in clauses_of(text))
+
+
+def _is_sure(clause: str, scene: Scene) -> bool:
+    """Whether the talk says outright that who does what a clause tells does it."""
+    subject = subject_of(clause, scene)
+    if subject is None:
+        return False
+    found = (scene.agents(unit, clause) for unit in supporting(clause, subject, scene))
+    return any(one is not None and one.is_sure and one.has(subject) for one in found)
+
+
+def _things_said(text: str, scene: Scene) -> frozenset[str]:
+    """The meanings of a text without its days, numbers and names."""
+    said = frozenset(one for one in meant(blanked(text, _day(scene))) if not one.startswith("#"))
+    return said - _names(text, scene)
+
+
+def _names(text: str, scene: Scene) -> frozenset[str]:
+    """The meanings of names in a text and of the people here."""
+    people = (one.name for one in scene.people)
+    return content(" ".join([*people, *(one.word for one in scene.names(text))]))
+
+
+def _scene(text: str, spoken: Sentences, people: Sequence[Person]) -> Scene:
+    everyone = tuple(people)
+    return Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+
+
+def _day(scene: Scene) -> date:
+    return scene.spoken.messages[-1].sent_at.date()
 
 
 def _support(clause: str, scene: Scene, close: float = CLOSE) -> tuple[Unit, ...]:

@@ -39,9 +39,8 @@ def true_text(
         return Fault("repeats the form of the prompt", "")
     kept: list[str] = []
     first: Fault | None = None
-    words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        said, fault = _told(sentence, checker, whole, words, most_words)
+        said, fault = _told(sentence, checker, whole, joined(kept), most_words)
         if said in kept:
             said, fault = None, Fault("says again what it said before", "")
         if fault is not None:
@@ -50,8 +49,9 @@ def true_text(
             first = first or fault
         else:
             kept.append(said)
-            words += word_count(said)
     told = joined(kept)
+    if checker.words(told, is_part=True) is not None:
+        told = _sound(kept, checker)
     if word_count(told) < MIN_WORDS:
         return first or Fault("is empty or says nothing", "")
     reason = checker.words(told)
@@ -61,17 +61,27 @@ def true_text(
     return told if reason is None else Fault(reason, "")
 
 
-def _told(sentence: str, checker: Checker, whole: Testimony, words: int, most: int) -> tuple[str | None, Fault | None]:
-    """A sentence as it may be published behind so many words, in its own words or the talk's, and its fault."""
+def _sound(kept: Sequence[str], checker: Checker) -> str:
+    """The sentences that may be published behind those before them, as one text."""
+    sound: list[str] = []
+    for one in kept:
+        if checker.words(joined([*sound, one]), is_part=True) is None:
+            sound.append(one)
+    return joined(sound)
+
+
+def _told(sentence: str, checker: Checker, whole: Testimony, before: str, most: int) -> tuple[str | None, Fault | None]:
+    """A sentence as it may be published behind others, in its own words or the talk's, and its fault."""
+    words = word_count(before)
     fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
     if fault is None and words + word_count(sentence) > most:
         return None, Fault(f"has more than {most} words", "")
     unshown = fault or whole.unshown(sentence)
     said = None
     if unshown is not None and not whole.is_digest:
-        said = as_said(sentence, "", whole, checker)
+        said = as_said(sentence, "", whole, checker, told=before)
         if said is None and (fault is None or whole.figures(sentence) is None):
-            said = as_said(sentence, "", whole, checker, least=0)
+            said = as_said(sentence, "", whole, checker, least=0, told=before)
     if unshown is not None and said is not None and words + word_count(said) <= most:
         return said, unshown.told_as_said()
     return (" ".join(sentence.split()), None) if fault is None else (None, fault)

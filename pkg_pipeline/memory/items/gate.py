@@ -245,12 +245,12 @@ class _Gate:
     ) -> str | None:
         """An item's text if it is true to its messages, else, or if ``claimed``, their own words on its matter."""
         testimony = self._testimony(evidence, () if replaced is None else (replaced.text, replaced.quote))
-        fault = self._fault(text, evidence, testimony)
-        doubt = fault or testimony.doubt(text) or testimony.unshown(text, evidence.quote) or claimed
+        fault = self._fault(text, evidence, testimony) or testimony.doubt(text)
+        doubt = fault or testimony.unshown(text, evidence.quote) or claimed
         if doubt is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
-        said = as_said(text, evidence.quote, testimony, self.checker, is_of_quote=fault is None) if is_short else None
+        said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
         if said is None:
             return self.log.note(part, *doubt, may_mend=doubt is not claimed)
         return self.log.note(part, *doubt.told_as_said()) or said

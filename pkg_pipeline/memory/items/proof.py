@@ -38,6 +38,8 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
     said = polarity(text)
     is_against = said.denies or said.refuses
+    if not is_against and _only_denies(evidence.quote):
+        return "was refused"
     if kind == "decision":
         is_refused = is_against and any(map(says_no, evidence.messages[1:]))
         return None if is_refused else settles(evidence.messages, evidence.quote, talk)
@@ -46,10 +48,22 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
 
 
+def _only_denies(quote: str) -> bool:
+    """Whether each part of a quote denies or refuses, and none asks, makes a condition or tells what is still due."""
+    parts = [part for part in parts_of(quote) if not has("received", part)]
+    is_more = any(has(sign, quote) for sign in ("ask", "condition", "not_yet", "undone"))
+    return bool(parts) and not is_more and all(map(_denies, parts))
+
+
+def _denies(part: str) -> bool:
+    said = polarity(part)
+    return said.denies or said.refuses or has("refusal", part)
+
+
 def _is_refused(last: SourceMessage) -> bool:
     """Whether a last word only denies or refuses, and promises or asks for nothing."""
     parts = [part for part in parts_of(last.text) if not has("received", part)]
-    if not parts or not (polarity(parts[0]).denies or has("refusal", parts[0])):
+    if not parts or not _denies(parts[0]):
         return False
     is_bound = any(has(sign, last.text) for sign in ("promise", "ask", "agrees", "completed", "others_will"))
     puts = any(polarity(part).plain for part in parts[1:] if not has("condition", part) and not has("unreal", part))

@@ -39,9 +39,9 @@ def pattern(text: str) -> re.Pattern[str]:
 
 @cache
 def in_any(room: str, name: str, key: str) -> re.Pattern[str]:
-    """``[patterns] key`` of the table ``name`` in any language."""
+    """``[patterns] key`` of the table ``name`` in any language; where none has it nothing matches."""
     tables = (table(room, language, name)["patterns"] for language in LANGUAGES)
-    return pattern("|".join(patterns[key] for patterns in tables if key in patterns))
+    return pattern("|".join(patterns[key] for patterns in tables if key in patterns) or "(?!)")
 
 
 def _joined(text: str | list[str]) -> str:

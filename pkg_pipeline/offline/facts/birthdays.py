@@ -27,6 +27,7 @@ _CLOCK: Final = re.compile(r"\d ?(?:am|pm)\b|\d[:.]\d\d|\bat \d|\bв \d|[\d一�
 """A time of day: what is told is a party."""
 _LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
 """A day of another calendar is another day each year."""
+_BORN: Final = re.compile(r"\bborn\b|родил|出生", re.IGNORECASE)
 _WHO: Final = re.compile(r"(?:^|[.!?,] |\b(?:and|that|и|что) )(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})(?:['’]s)? ?$")
 """A name that no list has, right before what tells of an age."""
 _IN_A_LIST: Final = re.compile(
@@ -78,6 +79,8 @@ def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     whose = _nearest(text, said.span(), line, reading)
     if whose.person is None and whose.name is None:
         return None
+    if whose.way == "own" and day.kind in LOOSE and _BORN.search(text):
+        return None  # nobody who writes was born yesterday
     return _fact(_value(day, text), whose, TOLD, sentence, line)
 
 

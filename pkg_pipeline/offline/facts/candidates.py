@@ -27,13 +27,18 @@ WEIGHED: Final[tuple[FactKind, ...]] = ("position", "organization", "family", "p
 """Kinds that the head judges."""
 SURE_RULE: Final = "rule is sure"
 """The feature of what a rule is sure of."""
+OUTRIGHT: Final = "said outright"
+"""The feature of what the words say of who speaks or of who is named right there."""
 BEGINNING: Final = 3
+ANSWER_CHARS: Final = (40, 12)
+"""Of an answer at most, by words and by Chinese characters."""
 FEW_WORDS: Final = 4
 MANY_WORDS: Final = 16
 SURE: Final = 0.9
 _DOOR: Final = re.compile(
     r"\b(?:кв|подъезд|офис|оф|flat|apt|unit|street|st|road|rd|lane|ave)\b|[号室栋楼弄]", re.IGNORECASE
 )
+_QUOTE: Final = re.compile(r'["“”«»]')
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
 
 
@@ -73,6 +78,7 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
         here = [fact for fact in told if fact.sentence == sentence]
         ruled = sorted(_told(here, text), key=lambda one: one.start - one.end)
         mentions = [*ruled, *mentions_in(text, sentence.language, reading.source.participants)]
+        mentions += _answers(text, sentence, line, reading)
         around = _around(text, sentence, line, reading) if mentions else {}
         kept: list[Mention] = []
         for mention in mentions:
@@ -87,9 +93,29 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             if plain == "own" and "m first person" not in own and _is_topic_another(ways):
                 plain = None
             for way in ways:
-                own_way = way.features | _rule(SURE, others=False) if is_meant(plain, way.features) else way.features
+                is_plain = is_meant(plain, way.features)
+                own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
                 fact = _fact(mention, way, sentence, line, reading)
                 yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
+
+
+def _answers(text: str, sentence: Sentence, line: Line, reading: Reading) -> Iterator[Mention]:
+    """The first words of a message whatever they are, where the messages before may ask for a fact of a kind."""
+    if sentence.place > 1 or is_question(text):
+        return
+    lead = any_cue("yes_or_no").match(text)
+    start = lead.end() if lead else 0
+    cut = _CLAUSE.search(text, start)
+    said_first = text[start : cut.start() if cut else len(text)]
+    begun = cue(sentence.language, "lead_of_answer").match(said_first)
+    start += begun.end() if begun else 0
+    value = text[start : cut.start() if cut else len(text)].strip()
+    is_short = len(value) <= ANSWER_CHARS[sentence.language == "zh"]
+    if not is_short or len(value) < 2 or any_cue("no_answer").match(value):
+        return
+    for kind in WEIGHED:
+        if asked_before(kind, line, reading, "may_ask") != UNSAID:
+            yield Mention(kind, "answer", value, start, start + len(value), {})
 
 
 def _is_topic_another(ways: list[Way]) -> bool:
@@ -195,6 +221,11 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
     return {name: 1.0 for name, holds in checks.items() if holds}
 
 
+def _is_just_asked(kind: FactKind, line: Line, reading: Reading) -> bool:
+    before = reading.lines[line.index - 1] if line.index else None
+    return before is not None and before.speaker != line.speaker and says(f"may_ask_{kind}", before.message.text)
+
+
 def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> Named:
     language = sentence.language
     cuts = [0, *(cut.end() for cut in _CLAUSE.finditer(text) if cut.end() <= mention.start)]
@@ -224,6 +255,9 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
         "place": is_place(value.split()[-1] if value.split() else value) or is_place(value),
         "person": any(is_known(one) for one in names_in(value, people)),
         "asked for": asked_before(mention.kind, line, reading) != UNSAID,
+        "may be asked for": asked_before(mention.kind, line, reading, "may_ask") != UNSAID,
+        "just asked for": _is_just_asked(mention.kind, line, reading),
+        "quoted": len(_QUOTE.findall(text[: mention.start])) % 2 == 1,
         "no group": not groups,
         "a word of addresses": mention.kind == "address" and said(language, "address").search(whole) is not None,
         "theirs in clause": any_cue("theirs").search(lead) is not None,

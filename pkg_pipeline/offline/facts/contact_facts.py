@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pkg_pipeline.offline.facts.contact_bearers import TOLD_BEFORE, of_contact
 from pkg_pipeline.offline.facts.contacts import Contact, contacts_in
 from pkg_pipeline.offline.facts.found import FoundFact, sentence_at
-from pkg_pipeline.offline.facts.whose import TOLD_BEFORE, UNSAID, Way, Whose, of_contact
+from pkg_pipeline.offline.facts.whose import UNSAID, Way, Whose
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 from pkg_pipeline.offline.weighing import is_question
@@ -39,6 +40,10 @@ ASKED_ABOUT: Final = 0.8
 """Factor where a question names a value ("is it still …?")."""
 
 _CLAUSES: Final = re.compile(r"[,;!?](?=\s)|\.\s|[，。；！？\n]")
+_OF_A_FIRM: Final = re.compile(
+    r"(?:info|hr|jobs|career|office|sales|support|admin|contact|hello|mail|service|team|help|press|orders?|billing)\b"
+)
+"""A mailbox of a firm is of nobody who is only named."""
 _ORIGINAL: Final = re.compile(
     r"^-{2,}.{0,20}(?:forwarded|original|пересл|исходн|原始|转发).*", re.IGNORECASE | re.MULTILINE
 )
@@ -76,7 +81,9 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     is_near = whose.way == "named" and whose.name is not None and one.kind in ("address", "account")
     is_moved = any_cue("moved_house").search(line.message.text) is not None
     is_placed = whose.way == "sent" and one.kind == "address" and not is_moved
-    sure = MAY_BE if is_near or is_placed or _is_far_trade(whose, one, line) else SURE[whose.way]
+    is_of_firm = one.kind == "email" and whose.way in ("named", "theirs") and _OF_A_FIRM.match(one.value) is not None
+    is_unsure = is_near or is_placed or is_of_firm or _is_far_trade(whose, one, line)
+    sure = MAY_BE if is_unsure else SURE[whose.way]
     if not one.is_marked and whose.way in ("own", "named", "yours", "theirs", "told before"):
         sure *= UNMARKED if one.kind != "phone" else 0.97
     if is_question(sentence.text) and whose.way in ("yours", "unsaid", "theirs"):

@@ -80,7 +80,7 @@ def mentions_in(text: str, language: Language, people: tuple[Person, ...]) -> It
     persons = [(one.start, one.end) for one in names_in(text, people) if is_known(one)]
     for kind, name, wanted in _rows(language):
         for m in wanted.finditer(text):
-            start, end = m.span("value")
+            start, end = m.span("value" if m["value"] is not None else "value2")
             value = text[start:end].strip(_EDGES)
             value = _PLACED.sub("", value) if kind in ("organization", "address") else value
             is_person = kind in ("organization", "address") and any(

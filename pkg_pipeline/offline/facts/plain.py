@@ -14,7 +14,7 @@ from pkg_pipeline.offline.weighing import is_question
 
 Plainly = Literal["own", "theirs"]
 _ASKED_BY: Final = {"does": "does", "trade": "does"} | dict.fromkeys(
-    ("event", "likes", "order", "no", "takes", "does not do", "not for me"), "nothing"
+    ("event", "likes", "order", "no", "takes", "does not do", "not for me", "in place"), "nothing"
 )
 """Ways of telling with patterns of their own, or with none; else they are those of the kind."""
 _OTHERS: Final = frozenset({"speaker: nearest is another", "speaker: nearest is a stranger"})

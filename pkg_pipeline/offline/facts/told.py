@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 from typing import Final
 
 from pkg_pipeline.memory.gate.naming import names_in
@@ -23,6 +23,8 @@ from pkg_pipeline.offline.weighing import is_question
 
 ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.9, "position": 0.9}
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
+MOST_DIGITS: Final = 9
+"""Of an address; more are a number to call or to pay to."""
 UNSURE: Final = 0.05
 """Off for what is told of somebody who is not named there."""
 LONGEST: Final = 90
@@ -31,6 +33,7 @@ NEWS: Final = 0.9
 _AT_WORK: Final = re.compile(r"$|[.,;!…)]| (?:at|for|with|in|from|в|во|на|по|с)\b")
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _NOT: Final = re.compile(r"(?:\b(?:не|not)|n['’]t)\s*$|[没不]$")
+_QUOTES: Final = re.compile(r'["“”]')
 _SUM: Final = re.compile(r"\d ?(?:元|块|€|₽|руб|p\b|£|%)|[$£€] ?\d")
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 
@@ -56,7 +59,10 @@ def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, re
     begins = max((cut.end() for cut in _CLAUSE.finditer(text, 0, m.start() + 1) if cut.end() <= m.start()), default=0)
     if not (telling.is_ended or telling.is_given) and cue(sentence.language, "unreal").search(text[begins : m.end()]):
         return None
-    value = None if not telling.is_ended and _NOT.search(text[: m.start()]) else _value(telling, m)
+    before = text[: m.start()]
+    if cue(sentence.language, "imagined").search(before) or len(_QUOTES.findall(before)) % 2:
+        return None
+    value = None if not telling.is_ended and _NOT.search(before) else _value(telling, m)
     if value is None or (telling.kind == "organization" and is_place(value)):
         return None
     whose = _whose(telling, m, text[begins : m.start()], sentence, line, reading)
@@ -156,14 +162,23 @@ def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     for kind, sure in ANSWERED.items():
         if sentence.words > ANSWER_WORDS[kind] or any_cue("no_answer").match(sentence.text):
             continue
-        whose = asked_before(kind, line, reading)
-        is_address = kind != "address" or re.search(r"\d", sentence.text) is not None
+        whose = asked_before(kind, line, reading) if _is_next(f"asks_{kind}", line, reading) else UNSAID
+        digits = sum(map(str.isdigit, sentence.text))
+        is_address = kind != "address" or 0 < digits <= MOST_DIGITS
         if not is_address or (whose.person is None and whose.name is None):
             continue
         value = cue(sentence.language, "lead_of_answer").sub("", sentence.text).strip(_EDGES)
         if value and not _SUM.search(value):
             lines = tuple(range(max(0, line.index - 3), line.index + 1))
             yield FoundFact(kind, value[:LONGEST], whose.person, sure, sentence, lines, whose.name)
+
+
+def _is_next(asks: str, line: Line, reading: Reading) -> bool:
+    """Whether who asks was the last other one to write before a line; later it is answered already."""
+    before = list(reversed(reading.lines[: line.index]))
+    others = list(dropwhile(lambda one: one.speaker == line.speaker, before))
+    asking = takewhile(lambda one: one.speaker != line.speaker, others)
+    return any(says(asks, one.message.text) or says("asks_back", one.message.text) for one in asking)
 
 
 def news_in(line: Line, reading: Reading) -> Iterator[FoundFact]:

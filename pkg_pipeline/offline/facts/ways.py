@@ -22,6 +22,7 @@ _LINK: Final = re.compile(
     r"(?:[,(（:：—–-]|это|is|['’]s|就?是|，)?\s*(?:(?:the|an?|our|your|наш\w?|ваш\w?|теперь|now) )*$",
     re.IGNORECASE,
 )
+_PRONOUN: Final = re.compile(r"[他她]|[^\W\d_]+")
 NAME_WORDS: Final = 2
 _GROUPS: Final = frozenset({"group mine", "group you", "group he", "group who"})
 _BEGINS: Final = re.compile(
@@ -46,7 +47,7 @@ def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading
     marks = [one for one in marked(text, line, reading, mention.kind) if not mention.start <= one.place <= mention.end]
     before = [one for one in marks if one.place < mention.start]
     after = [one for one in marks if one.place > mention.end]
-    noted = _Noted(mention, text, line, reading)
+    noted = _Noted(mention, text, sentence, line, reading)
     noted.add(Whose("own", line.speaker), "speaker", f"speaker: {'somebody' if marks else 'nobody'} named")
     addressed = reading.addressee(line)
     if addressed is not None:
@@ -66,9 +67,17 @@ def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading
 class _Noted:
     """Whom the words around a mention may mean, each with the features that say so."""
 
-    def __init__(self, mention: Mention, text: str, line: Line, reading: Reading) -> None:
+    def __init__(self, mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> None:
         self.found: dict[_Bearer, Features] = {}
         self._mention, self._text, self._line, self._reading = mention, text, line, reading
+        self._earlier = line.message.text[: max(0, line.message.text.find(sentence.text))]
+
+    def _until(self, place: int) -> str:
+        """What the message says before a place of the sentence."""
+        return self._earlier + self._text[:place]
+
+    def _word_at(self, place: int) -> str:
+        return m.group() if (m := _PRONOUN.match(self._text[place:])) else ""
 
     def add(self, whose: Whose, *features: str) -> None:
         if whose.person is not None or whose.name is not None:
@@ -106,7 +115,9 @@ class _Noted:
 
     def _meant(self, mark: Mark) -> Whose:
         is_pronoun = mark.whose.way == "theirs" and mark.whose.person is None and mark.whose.name is None
-        return antecedent(self._line, self._text[: mark.place], self._reading) if is_pronoun else mark.whose
+        if not is_pronoun:
+            return mark.whose
+        return antecedent(self._line, self._until(mark.place), self._reading, self._word_at(mark.place))
 
     def groups(self) -> None:
         """By the words of the mention itself."""
@@ -117,7 +128,7 @@ class _Noted:
             person = reading.addressee(line)
             self.add(UNSAID if person is None else Whose("yours", person), "group you")
         if he := groups.get("he"):
-            self.add(antecedent(line, self._text[: self._mention.start], reading, he), "group he")
+            self.add(antecedent(line, self._until(self._mention.start), reading, he), "group he")
         if who := groups.get("who"):
             self.add(by_name(who, reading, line.language), "group who")
         received = cue(line.language, "recipient").search(line.message.text)
@@ -132,11 +143,12 @@ class _Noted:
             for mark in marked(one.text, line, reading, kind) if one.place != sentence.place else ():
                 if mark.whose.way == "named":
                     self.add(mark.whose, "named in another sentence", f"named in a sentence {side}")
-        if (asked := asked_before(kind, line, reading)).way != "unsaid":
-            self.add(asked, "asked for")
+        for asks, feature in (("asks", "asked for"), ("may_ask", "may be asked for")):
+            if (asked := asked_before(kind, line, reading, asks)).way != "unsaid":
+                self.add(asked, feature)
         if cue(line.language, "third_verb").search(self._text):
             self.add(Whose("own", line.speaker), "speaker: a verb of another")
-            self.add(antecedent(line, self._text[: self._mention.start], reading), "third verb")
+            self.add(antecedent(line, self._until(self._mention.start), reading), "third verb")
         if is_alone and line.index:
             self.add(antecedent(line, "", reading), "told of before")
 

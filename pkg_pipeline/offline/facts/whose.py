@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
@@ -11,10 +10,8 @@ from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.offline.facts.cases import called_kin, nominative
 from pkg_pipeline.offline.facts.gender import may_be
-from pkg_pipeline.offline.facts.signatures import is_signed
 from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
 from pkg_pipeline.offline.reading import Line, Reading
-from pkg_pipeline.offline.weighing import is_question
 
 Way = Literal[
     "own", "named", "theirs", "yours", "asked", "signed", "spelt", "labelled", "told before", "sent", "unsaid"
@@ -23,38 +20,22 @@ Way = Literal[
 
 ASKED_BEFORE: Final = 3
 """Messages within which a question for a value is answered."""
-TOLD_BEFORE: Final = 2
-BARE_WORDS, NAME_ALONE = 6, 3
-"""Words beside a value that is sent alone; of a line that only names somebody."""
-SHORTEST_NAME: Final = 3
-"""Letters of a name that is known without its capital."""
 _CALLED: Final = re.compile(
     r"(?: is called| called|,| зовут|叫)? ?"
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
 _IS_CALLED: Final = re.compile(r"(?:name(?:['’]?s| is)|(?: is|['’]s) called|зовут) (?P<name>[A-ZА-ЯЁ][\w-]{2,})\b")
-_BESIDE: Final = re.compile(
-    r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+"
-    r"(?:(?:(?<=\b[A-ZА-ЯЁ]\w)|(?<=\b[A-ZА-ЯЁ]\w\w))\.? [A-ZА-ЯЁ][\w-]+| [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$"
-)
-"""A name within a sentence right before a value."""
 _OF_SOMEBODY: Final = re.compile(
     r"\b(?P<who>[A-Z][\w-]{2,})['’]s (?:new |work )?"
     r"(?:number|phone|mobile|cell|e-?mail|mail|address|birthday|bday|account)\b"
     r"|\b(?:номер|телефон|почт[ау]|адрес) (?P<whose>[А-ЯЁ][а-яё]{2,})\b"
 )
 """Whose value a question asks for, by a name that no list has."""
-_BEHIND: Final = re.compile(
-    r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
-)
-"""A full name right behind a value, with or without what somebody does."""
-_ENDED: Final = re.compile(r"[.!?]\s|[。！？]|\n")
-_FULL_DAY: Final = re.compile(
-    r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d(?!\d)|(?<!\d)(?:19|20)\d\d(?:[./-]\d{1,2}[./-]\d{1,2}(?!\d)|年\d|(?=\W))"
-)
-"""A day with its year: between a name and a number the row of a list ends with who answers for them."""
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_OF_A_FIRM: Final = ("", "the", "in the", "at the", "from the", "in our", "из", "с", "в")
+"""Between a name and the office or shop where they are."""
+_CUT_SHORT: Final = re.compile(r"['’]t\b")
+"""Behind what is no name: "Don't"."""
 _FULL_NAME: Final = re.compile(r"(?![小老阿])[\u4e00-\u9fff]{3}")
 
 
@@ -97,7 +78,7 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
     found += [Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
     for one in names_in(text, people):
         title = cue(language, "title").search(text[: one.start])
-        if not is_known(one) and title is None:
+        if (not is_known(one) and title is None) or _CUT_SHORT.match(text[one.end :]):
             continue
         if one.person == line.speaker and not text[one.end :].startswith(("'s", "’s")):
             found.append(Mark(one.start, Whose("own", one.person)))
@@ -118,7 +99,7 @@ def _without_appositions(marks: list[Mark], trades: list[re.Match[str]], text: s
     kept: list[Mark] = []
     for mark in marks:
         is_beside = bool(kept) and kept[-1].whose.way == "named" and kept[-1].place not in places
-        if mark.place in places and is_beside and text[kept[-1].place : mark.place].strip(" ,(（，—–-") in ("", "the"):
+        if mark.place in places and is_beside and text[kept[-1].place : mark.place].strip(" ,(（，—–-") in _OF_A_FIRM:
             continue
         kept.append(mark)
     return kept
@@ -192,10 +173,11 @@ def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "") -> 
         for kind in ("account", ""):  # somebody named before somebody's trade
             named = [mark.whose for mark in marked(text, one, reading, kind) if mark.whose.way == "named"]
             others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
-            if others and not may_be(pronoun, others[-1].name or (others[-1].person or line.speaker).name):
-                return UNSAID
+            meant = [who for who in others if may_be(pronoun, who.name or (who.person or line.speaker).name)]
+            if meant:
+                return Whose("theirs", meant[-1].person, meant[-1].name)
             if others:
-                return Whose("theirs", others[-1].person, others[-1].name)
+                return UNSAID
     return UNSAID
 
 
@@ -214,89 +196,17 @@ def last_marked(text: str, line: Line, reading: Reading, kind: str = "") -> Whos
     return antecedent(line, "", reading)
 
 
-def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
-    """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
-    text = line.message.text
-    before, start, end, after = span
-    lead, tail = _FULL_DAY.split(text[before:start])[-1], text[end:after]
-    head = text.rfind("\n", 0, start) + 1
-    label = text[max(before, head) : end]
-    found = _labelled(label, line, reading)
-    if found.way == "unsaid" and line.language == "zh":
-        found = _labelled(_ENDED.split(label)[-1], line, reading)
-    if found.way == "unsaid" and is_signed(line, start):
-        return Whose("signed", line.speaker)
-    if found.way == "unsaid":
-        found = _beside(kind, lead, tail, line, reading)
-    if found.way != "unsaid":
-        return found if found.person or found.name else UNSAID
-    is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
-    asked = asked_before(kind, line, reading)
-    ways = [*((asked, _told_before(line, reading)) if is_bare else ()), _spelt(kind, value, reading), asked]
-    found = next((way for way in ways if way.way != "unsaid"), UNSAID)
-    if found.way == "unsaid" and any_cue("told_me").search(lead):
-        return Whose("own", line.speaker)
-    is_sent = found.way == "unsaid" and _is_own(kind, line, reading)
-    return Whose("sent", line.speaker) if is_sent else found
-
-
-def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:
-    """Who is named or meant right before a value, earlier in its message, or behind it."""
-    if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
-        named = by_name(near["who"], reading, line.language)
-        is_called = lead[: near.start()].rstrip().endswith(",") and named.person == reading.addressee(line)
-        is_payee = kind == "account" and named.person is None
-        if named.person != line.speaker and not is_payee and not (is_called and named.person is not None):
-            return named
-    if received := cue(line.language, "recipient").search(lead):
-        return by_name(received["who"], reading, line.language)
-    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
-    if found.way != "unsaid":
-        return found
-    if any_cue("behind_mine").match(tail):
-        return Whose("own", line.speaker)
-    found = last_marked(lead, line, reading, kind)
-    if found.way not in ("unsaid", "yours"):
-        return found
-    if kind != "account" and (behind := _BEHIND.match(tail)):
-        return by_name(behind["who"], reading, line.language)
-    return last_marked(tail.split("\n")[0], line, reading, kind)
-
-
-def _is_own(kind: str, line: Line, reading: Reading) -> bool:
-    """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named.
-
-    Beside an account names are of its bank and of whom it is kept for.
+def asked_before(kind: str, line: Line, reading: Reading, asks: str = "asks") -> Whose:
+    """Of a value that answers a question: the answerer's, or whose the question asked for. ``asks``: by which words,
+    those that surely ask for it or those that may.
     """
-    text = line.message.text
-    before = reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]
-    if any(any_cue("asks_other").search(one.message.text) for one in before if one.speaker != line.speaker):
-        return False
-    known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
-    named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
-    named = named or any_cue("theirs").search(text) is not None
-    is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
-    return is_alone and len(reading.others_than(line.speaker)) == 1
+    key = line.index, f"{asks}_{kind}"
+    if key not in reading.asked:
+        reading.asked[key] = _asked_before(key[1], line, reading)
+    return reading.asked[key]
 
 
-def _labelled(text: str, line: Line, reading: Reading) -> Whose:
-    """The name before a value: ``Olga from accounts: +49 …``, a contact card."""
-    card = re.match(
-        r"^\W*(?:(?:business |visiting )?card|v-?card|contact(?: card)?|контакт|визитка|名片|联系人)\W+"
-        r"(?P<who>[^,:(（]{2,40}?) ?(?:[(（][^)）]*[)）])?[,:：]\s*(?=[+\d])",
-        text,
-        re.IGNORECASE,
-    )
-    m = card or cue(line.language, "label").match(text)
-    if m is None or cue(line.language, "no_name").match(m["who"]) or _FULL_DAY.search(text, m.end("who")):
-        return UNSAID
-    found = by_name(m["who"], reading, line.language)
-    return Whose("labelled", found.person, found.name)
-
-
-def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
-    """Of a value that answers a question: the answerer's, or whose the question asked for."""
-    asks = f"asks_{kind}"
+def _asked_before(asks: str, line: Line, reading: Reading) -> Whose:
     for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
         if one.speaker == line.speaker:
             continue
@@ -320,28 +230,3 @@ def _asked_itself(asks: str, back: Line, line: Line, reading: Reading) -> bool:
     """Whether somebody had asked for a value before they are asked back."""
     before = reading.lines[max(0, back.index - ASKED_BEFORE) : back.index]
     return any(one.speaker == line.speaker and says(asks, one.message.text) for one in before)
-
-
-def _told_before(line: Line, reading: Reading) -> Whose:
-    """Whom the same speaker's messages just before speak of: "this is Olga's number" and then the number."""
-    for one in _own_before(line, reading):
-        found, text = last_marked(one.message.text, one, reading), one.message.text
-        is_name = found.way == "named" and len(_WORD.findall(text)) <= NAME_ALONE
-        if found.way != "unsaid" and (is_name or any_cue("told_of").search(text)):
-            return found._replace(way="told before") if found.person or found.name else UNSAID
-    return UNSAID
-
-
-def _own_before(line: Line, reading: Reading) -> Iterator[Line]:
-    for one in reversed(reading.lines[max(0, line.index - TOLD_BEFORE) : line.index]):
-        if one.speaker != line.speaker:
-            return
-        yield one
-
-
-def _spelt(kind: str, address: str, reading: Reading) -> Whose:
-    """The only participant whose name is written in a mail address."""
-    parts = [one for one in re.split(r"[^a-z]+", address.partition("@")[0].lower()) if len(one) > SHORTEST_NAME - 1]
-    people = reading.source.participants
-    found = {person for part in parts if (person := find_person(part, people)) is not None}
-    return Whose("spelt", found.pop()) if kind == "email" and len(found) == 1 else UNSAID

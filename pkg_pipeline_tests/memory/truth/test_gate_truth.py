@@ -10,11 +10,12 @@ from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.talks import load
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
-MOST_PUBLISHED = {"plain": 0.044, "turned": 0.046}
+MOST_PUBLISHED = {"plain": 0.032, "turned": 0.037, "later": 0.135}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
-harder and were written later. To be lowered whenever the gates get better.
+harder and were written later, and of the last ones (``*_later.txt``), which hardly any rule was made with. To be
+lowered whenever the gates get better.
 """
-MOST_HIT = {"plain": 0.033, "turned": 0.034}
+MOST_HIT = {"plain": 0.03, "turned": 0.033, "later": 0.06}
 """Share of right answers that may be lost."""
 
 
@@ -52,9 +53,14 @@ def test_no_case_is_both_right_and_wrong(every: list[Case]) -> None:
         assert not {(key, what, fields, True), (key, what, fields, False)} <= told.keys()
 
 
-@pytest.mark.parametrize("of", ["plain", "turned"])
+def set_of(case: Case) -> str:
+    key = case.talk.key
+    return "turned" if "turned" in key else "later" if "-l" in key else "plain"
+
+
+@pytest.mark.parametrize("of", ["plain", "turned", "later"])
 def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case], of: str) -> None:
-    these = [case for case in every if ("turned" in case.talk.key) == (of == "turned")]
+    these = [case for case in every if set_of(case) == of]
     failed = [case for case in these if not is_well(case)]
     for is_right, most in ((False, MOST_PUBLISHED[of]), (True, MOST_HIT[of])):
         mine = [case for case in these if case.is_right == is_right]

@@ -1,0 +1,160 @@
+"""Whose a phone, a mail, an address or an account is (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.gate.people import find_person
+from pkg_pipeline.offline.facts.signatures import is_signed
+from pkg_pipeline.offline.facts.whose import ASKED_BEFORE, UNSAID, Whose, asked_before, by_name, last_marked
+from pkg_pipeline.offline.facts.words import any_cue, cue, says
+from pkg_pipeline.offline.reading import Line, Reading
+from pkg_pipeline.offline.weighing import is_question
+
+TOLD_BEFORE: Final = 2
+_BESIDE: Final = re.compile(
+    r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+"
+    r"(?:(?:(?<=\b[A-ZА-ЯЁ]\w)|(?<=\b[A-ZА-ЯЁ]\w\w))\.? [A-ZА-ЯЁ][\w-]+| [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$"
+)
+"""A name within a sentence right before a value."""
+_BEHIND: Final = re.compile(
+    r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
+)
+"""A full name right behind a value, with or without what somebody does."""
+_ENDED: Final = re.compile(r"[.!?]\s|[。！？]|\n")
+_FULL_DAY: Final = re.compile(
+    r"(?<!\d)\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d(?!\d)|(?<!\d)(?:19|20)\d\d(?:[./-]\d{1,2}[./-]\d{1,2}(?!\d)|年\d|(?=\W))"
+)
+"""A day with its year: between a name and a number the row of a list ends with who answers for them."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+SHORTEST_NAME: Final = 3
+"""Letters of a name that is known without its capital."""
+BARE_WORDS, NAME_ALONE = 6, 3
+"""Words beside a value that is sent alone; of a line that only names somebody."""
+_WITH_TRADE: Final = re.compile(
+    r"(?:^|[\s:,;(])(?P<who>[A-ZА-ЯЁ][\w-]{2,}(?: [A-ZА-ЯЁ][\w-]+){0,2}), (?:(?:our|the|my|наш\w?|мой) )?"
+    r"(?:[a-zа-яё-]+ ?){1,3}[,:]? ?\(?$"
+)
+"""A name with what somebody does behind it, right before a value."""
+FORM_LINES: Final = 8
+"""Messages within which a form that was asked for is filled in."""
+
+
+def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
+    """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
+    text = line.message.text
+    before, start, end, after = span
+    lead, tail = _FULL_DAY.split(text[before:start])[-1], text[end:after]
+    head = text.rfind("\n", 0, start) + 1
+    label = text[max(before, head) : end]
+    found = _labelled(label, line, reading)
+    if kind == "phone" and found.name is not None and _is_form(line, reading):
+        return Whose("asked", line.speaker)
+    if found.way == "unsaid" and line.language == "zh":
+        found = _labelled(_ENDED.split(label)[-1], line, reading)
+    if found.way == "unsaid" and is_signed(line, start):
+        return Whose("signed", line.speaker)
+    if found.way == "unsaid":
+        found = _beside(kind, lead, tail, line, reading)
+    if found.way != "unsaid":
+        return found if found.person or found.name else UNSAID
+    is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
+    asked = asked_before(kind, line, reading)
+    ways = [*((asked, _told_before(line, reading)) if is_bare else ()), _spelt(kind, value, reading), asked]
+    found = next((way for way in ways if way.way != "unsaid"), UNSAID)
+    if found.way == "unsaid" and any_cue("told_me").search(lead):
+        return Whose("own", line.speaker)
+    is_sent = found.way == "unsaid" and _is_own(kind, line, reading)
+    return Whose("sent", line.speaker) if is_sent else found
+
+
+def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:
+    """Who is named or meant right before a value, earlier in its message, or behind it."""
+    if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
+        named = by_name(near["who"], reading, line.language)
+        is_called = lead[: near.start()].rstrip().endswith(",") and named.person == reading.addressee(line)
+        is_payee = kind == "account" and named.person is None
+        if named.person != line.speaker and not is_payee and not (is_called and named.person is not None):
+            return named
+    titled = _WITH_TRADE.search(_ENDED.split(lead)[-1])
+    if titled is not None and not cue(line.language, "no_name").match(titled["who"]):
+        return by_name(titled["who"], reading, line.language)
+    if received := cue(line.language, "recipient").search(lead):
+        return by_name(received["who"], reading, line.language)
+    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
+    if found.way != "unsaid":
+        return found
+    if any_cue("behind_mine").match(tail):
+        return Whose("own", line.speaker)
+    found = last_marked(lead, line, reading, kind)
+    if found.way not in ("unsaid", "yours"):
+        return found
+    is_asked = asked_before(kind, line, reading).way == "asked"
+    if kind != "account" and not is_asked and (behind := _BEHIND.match(tail)):
+        return by_name(behind["who"], reading, line.language)
+    return last_marked(tail.split("\n")[0], line, reading, kind)
+
+
+def _is_form(line: Line, reading: Reading) -> bool:
+    """Whether somebody else asked just before for names with numbers: whoever answers gives their own number."""
+    before = reading.lines[max(0, line.index - FORM_LINES) : line.index]
+    return any(one.speaker != line.speaker and says("asks_form", one.message.text) for one in before)
+
+
+def _is_own(kind: str, line: Line, reading: Reading) -> bool:
+    """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named.
+
+    Beside an account names are of its bank and of whom it is kept for.
+    """
+    text = line.message.text
+    before = reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]
+    if any(any_cue("asks_other").search(one.message.text) for one in before if one.speaker != line.speaker):
+        return False
+    known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
+    named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
+    named = named or any_cue("theirs").search(text) is not None
+    is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
+    return is_alone and len(reading.others_than(line.speaker)) == 1
+
+
+def _labelled(text: str, line: Line, reading: Reading) -> Whose:
+    """The name before a value: ``Olga from accounts: +49 …``, a contact card."""
+    card = re.match(
+        r"^\W*(?:(?:business |visiting )?card|v-?card|contact(?: card)?|контакт|визитка|名片|联系人)\W+"
+        r"(?P<who>[^,:(（]{2,40}?) ?(?:[(（][^)）]*[)）])?[,:：]\s*(?=[+\d])",
+        text,
+        re.IGNORECASE,
+    )
+    m = card or cue(line.language, "label").match(text)
+    if m is None or cue(line.language, "no_name").match(m["who"]) or _FULL_DAY.search(text, m.end("who")):
+        return UNSAID
+    found = by_name(m["who"], reading, line.language)
+    return Whose("labelled", found.person, found.name)
+
+
+def _told_before(line: Line, reading: Reading) -> Whose:
+    """Whom the same speaker's messages just before speak of: "this is Olga's number" and then the number."""
+    for one in _own_before(line, reading):
+        found, text = last_marked(one.message.text, one, reading), one.message.text
+        is_name = found.way == "named" and len(_WORD.findall(text)) <= NAME_ALONE
+        if found.way != "unsaid" and (is_name or any_cue("told_of").search(text)):
+            return found._replace(way="told before") if found.person or found.name else UNSAID
+    return UNSAID
+
+
+def _own_before(line: Line, reading: Reading) -> Iterator[Line]:
+    for one in reversed(reading.lines[max(0, line.index - TOLD_BEFORE) : line.index]):
+        if one.speaker != line.speaker:
+            return
+        yield one
+
+
+def _spelt(kind: str, address: str, reading: Reading) -> Whose:
+    """The only participant whose name is written in a mail address."""
+    parts = [one for one in re.split(r"[^a-z]+", address.partition("@")[0].lower()) if len(one) > SHORTEST_NAME - 1]
+    people = reading.source.participants
+    found = {person for part in parts if (person := find_person(part, people)) is not None}
+    return Whose("spelt", found.pop()) if kind == "email" and len(found) == 1 else UNSAID
