@@ -14,14 +14,14 @@ from training.open_lists import judged
 SAME = 0.03
 """Mean difference of probabilities."""
 FLOORS = {
-    "open every two weeks": (0.48, 0.49),
+    "open every two weeks": (0.46, 0.48),
     "tasks": (0.72, 0.67),
-    "closed of all": (0.95, 0.51),
-    "closed of found": (0.95, 0.73),
+    "closed of all": (0.95, 0.46),
+    "closed of found": (0.95, 0.67),
     "superseded": (0.6, 0.2),
 }
 """Precision and recall just below what was reached (docs/figures.md)."""
-LEFT_OUT = 0.84, 0.71
+LEFT_OUT = 0.86, 0.69
 """Of closings of all labelled tasks of worlds and accounts, found or not, where each was kept or after it."""
 
 
