@@ -144,6 +144,7 @@ class Settings(SessionSettings):
     # serving
     api_host: str = "127.0.0.1"
     api_port: int = Field(default=8321, ge=0, le=65535)
+    api_workers: int = Field(default=1, ge=1, le=64, description="processes that answer, each of about one core")
     api_hosts: str = Field(default="", description="Names of a proxy under which the API is asked, comma between")
     dagster_port: int = Field(default=3000, ge=0, le=65535)
     dagster_token: SecretStr | None = Field(default=None, min_length=16, description="without one, new at each start")
