@@ -141,6 +141,10 @@ class Settings(SessionSettings):
     recall_rewrite: bool = False
     recall_rewrites_per_day: int = Field(default=200, ge=0, description="P32")
 
+    # Dagster's runs
+    run_broker: SecretStr | None = Field(default=None, description="a Redis server, from which workers take the runs")
+    most_runs: int = Field(default=3, ge=1, le=500, description="at once; with workers, as many as they can take")
+
     # serving
     api_host: str = "127.0.0.1"
     api_port: int = Field(default=8321, ge=0, le=65535)
@@ -250,7 +254,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Variables with own names; all others are ``PKG_`` + the field in capitals."""
 
 
-OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_")
+OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_", "PKG_WORKER_")
 """Variables used between parts of the program."""
 
 

@@ -40,6 +40,7 @@ OTHER_VALUES: dict[str, Any] = {
     "fact_confirm_of_others": 0.7, "fact_confirm_by_type": "phone=0.8", "receipts": False,
     "marts": False, "recall_rewrite": True, "recall_rewrites_per_day": 9, "recall_top_k": 9,
     "api_host": "::1", "api_port": 9, "api_hosts": "memory.example", "api_workers": 3, "dagster_port": 9,
+    "run_broker": "redis://:secret@queue:6379/0", "most_runs": 9,
     "dagster_hosts": "ui.example", "dagster_token": "a-token-of-the-pages",
     "session_policy": "sliding", "session_strategy": "rolling", "fold_min_messages": 9, "fold_min_tokens": 9,
     "fold_min_minutes": 9, "fold_max_messages": 19, "fold_max_tokens": 1999, "fold_max_minutes": 99, "fold_drift": 0.5,

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
 import psutil
 import pytest
 
-from pkg_pipeline_tests.cli.clusters import cluster
-from pkg_pipeline_tests.cli.processes import short_folder
+from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.defs.local_runs import LocalRuns
+from pkg_pipeline.defs.pipeline_memory import OpenedMemory
+from pkg_pipeline.fake_llm.faults import Fault
+from pkg_pipeline.fake_llm.server import FakeAnthropic
+from pkg_pipeline.settings import load
+from pkg_pipeline.wiring import open_memory
+from pkg_pipeline_tests.cli.clusters import Cluster, cluster
+from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 from pkg_pipeline_tests.cli.programs import topology
+from pkg_pipeline_tests.cli.programs.topology import Topology
+from pkg_pipeline_tests.cli.programs.workers import has_redis, workers
+from pkg_pipeline_tests.digest import LOGICAL_TABLES, tables
+
+DAYS = [f"2025-01-{day:02}" for day in range(3, 19, 2)]
+SLOW = Fault(delay_seconds=0.5)
+SAID = dialogue()
+WRITTEN = ("entities", "messages", "interactions", "interaction_participants", "interaction_summaries")
+"""Tables of the hops that are run here; what the daemon's sensors begin besides is no part of the comparison."""
 
 
-def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp() -> None:
+def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp_and_then_through_workers() -> None:
     with short_folder() as folder, cluster(folder) as server:
         with topology.started(folder, server) as running:
             assert set(running.processes) == {"code", "webserver", "daemon", "api"}
@@ -23,11 +43,76 @@ def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp() -> No
             refused.value.close()
             family = [psutil.Process(process.pid) for process in running.processes.values()]
             lines = [" ".join(one.cmdline()) for one in family]
+            if has_redis():
+                over_workers(running, server, folder)
         assert summary["chat"] == "jsonl:c1"
         assert summary["status"] == "completed"
         secrets = (topology.PASSWORD, topology.TOKEN, topology.PAGES_TOKEN)
         assert not [line for line in lines if any(secret in line for secret in secrets)]
         assert [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
+    if not has_redis():
+        assert "CI" not in os.environ, "CI installs redis-server"
+        pytest.skip("NOT RUN: runs on workers need redis-server (apt-get install redis-server); the rest passed")
+
+
+def over_workers(running: Topology, server: Cluster, folder: Path) -> None:
+    """A backfill is spread; one worker is killed in a run and another comes; the tables are those of one machine."""
+    talks = [
+        {
+            **said,
+            "chat_id": "c2",
+            "message_id": f"{day}-{said['message_id']}",
+            "sent_at": f"{day}{said['sent_at'][10:]}",
+        }
+        for day in DAYS
+        for said in SAID
+    ]
+    with FakeAnthropic(rules=[SLOW]) as slow, FakeAnthropic() as fake:
+        model = {"PKG_LLM": "anthropic", "ANTHROPIC_API_KEY": "local", "PKG_LEASE_SECONDS": "5"}
+        more = {**model, "ANTHROPIC_BASE_URL": slow.url}
+        with workers(running, server, folder, **more) as those:
+            those.daemon(most=4)
+            those.start("first", service="importer", first="inbox,dagster")  # one process less than in the file
+            those.start("second")
+            topology.drop_in(running, folder, talks)
+            for job in ("import_inbox", "build_interactions"):
+                assert running.finished(running.launch(job, {})) == "SUCCESS"
+            those.wait("first", "second")
+            backfill = those.backfill(DAYS)
+            those.ended(backfill, seconds=60, until=lambda state: those.is_at_work("second", state))
+            those.kill("second")
+            those.start("third")
+            done = those.ended(backfill, seconds=180)
+            assert done.status == "COMPLETED_SUCCESS", done
+            shares = those.of(done)
+            assert {"first", "third"} <= set(shares), shares
+            assert [status for _, status, _ in done.runs].count("FAILURE") == 1, "the killed one was started again"
+            url = server.url(user="memory_owner", password=topology.PASSWORD, database="deployed")
+        assert logical(url) == logical(alone(server, folder, talks, {**model, "ANTHROPIC_BASE_URL": fake.url}))
+
+
+def alone(server: Cluster, folder: Path, talks: list[dict[str, Any]], model: dict[str, str]) -> str:
+    """The same on one machine: a database made by one process, run after run."""
+    url = server.create_database("alone")
+    told = {"PKG_HOME": str(folder / "alone"), "DATABASE_URL": url, "PKG_NOW": topology.NOW}
+    for name, lines, days, more in (
+        ("one", dialogue(), ["2025-01-01"], {"PKG_LLM": "offline"}),
+        ("two", talks, DAYS, model),
+    ):
+        settings = load({**told, **more})
+        with open_memory(settings) as opened:
+            opened.import_path(written(folder / f"{name}.jsonl", lines))
+            opened.build_interactions()
+            memory = OpenedMemory(opened)
+            with dagster_home.instance(settings.dagster_home, url) as instance:
+                rows = LocalRuns(memory, instance).partitions("interaction_summaries", days, only_due=True)
+        assert {row.status for row in rows} == {"done"}, rows
+    return url
+
+
+def logical(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    with engine.connect(url) as connection:
+        return tables(connection, {name: LOGICAL_TABLES[name] for name in WRITTEN})
 
 
 @pytest.mark.parametrize(
