@@ -15,16 +15,17 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import load
 from pkg_pipeline.wiring import open_memory
-from pkg_pipeline_tests.cli.clusters import cluster
+from pkg_pipeline_tests.cli.clusters import Cluster, cluster
 from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 from pkg_pipeline_tests.cli.programs import topology
-from pkg_pipeline_tests.cli.programs.workers import Workers, workers
+from pkg_pipeline_tests.cli.programs.workers import Workers, has_redis, workers
 
 FIRST_DAY = date(2025, 1, 1)
 
@@ -40,6 +41,14 @@ def days_of(number: int, count: int) -> list[str]:
     """Every other day, so that each is a run of its own."""
     start = FIRST_DAY + timedelta(days=number * 2 * count)
     return [(start + timedelta(days=2 * day)).isoformat() for day in range(count)]
+
+
+def imported(folder: Path, server: Cluster, days: list[str], talks: int) -> None:
+    url = server.url(user="memory_owner", password=topology.PASSWORD, database="deployed")
+    told = {"PKG_HOME": str(folder / "importing"), "DATABASE_URL": url, "PKG_NOW": topology.NOW}
+    with open_memory(load(told)) as memory:
+        memory.import_path(written(folder / "talks.jsonl", list(said(days, talks))))
+        memory.build_interactions()
 
 
 def measured(those: Workers, days: list[str]) -> tuple[float, dict[str, int]]:
@@ -58,23 +67,21 @@ def main() -> None:
     parser.add_argument("--talks", type=int, default=16, help="of a day")
     parser.add_argument("--delay", type=float, default=1.0, help="seconds of an answer")
     given = parser.parse_args()
+    if not has_redis():
+        print("NOT RUN: there is no redis-server (apt-get install redis-server)")
+        return
     counts = sorted(given.workers)
     calls = given.days * given.talks
+    days = [day for number in range(len(counts)) for day in days_of(number, given.days)]
     with (
         short_folder() as folder,
         cluster(folder) as server,
         FakeAnthropic(rules=[Fault(delay_seconds=given.delay)]) as model,
-        topology.started(folder, server) as running,
+        topology.started(folder, server, prepare=lambda: imported(folder, server, days, given.talks)) as running,
     ):
         own = {"PKG_LLM_CONCURRENCY": "1", "PKG_TALKS_TOGETHER": "1", "PKG_LIVE_SUMMARIES_PER_DAY": "0"}
         own |= {"PKG_LLM": "anthropic", "ANTHROPIC_API_KEY": "local", "ANTHROPIC_BASE_URL": model.url}
         own |= {"PKG_EMBEDDER": "none", "PKG_MARTS": "false", "PKG_BACKFILL_USD_PER_DAY": "10000"}
-        url = server.url(user="memory_owner", password=topology.PASSWORD, database="deployed")
-        told = {"PKG_HOME": str(folder / "importing"), "DATABASE_URL": url, "PKG_NOW": topology.NOW}
-        with open_memory(load(told)) as memory:
-            days = [day for number in range(len(counts)) for day in days_of(number, given.days)]
-            memory.import_path(written(folder / "talks.jsonl", list(said(days, given.talks))))
-            memory.build_interactions()
         with workers(running, server, folder, **own) as those:
             those.daemon(most=max(counts) + 2)
             print(f"{os.cpu_count()} cores; {given.days} runs of {given.talks} talks, {given.delay:g} s an answer\n")

@@ -61,6 +61,18 @@ class WatchedCeleryRunLauncher(CeleryRunLauncher):
             context = context._replace(dagster_run=run.with_tags({**run.tags, DAGSTER_CELERY_QUEUE_TAG: queue}))
         super().launch_run(context)
 
+    def terminate(self, run_id: str) -> bool:
+        """Its process is ended at once. Celery's own leaves the run as it was: it would count as failed and be started
+        again.
+        """
+        run = self._instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:
+            return False
+        self._instance.report_run_canceling(run)
+        super().terminate(run_id)
+        self._instance.report_run_canceled(run)
+        return True
+
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         found = super().check_run_worker_health(run)
         if found.status is not WorkerStatus.RUNNING:

@@ -134,8 +134,10 @@ def in_order(services: Mapping[str, Any]) -> list[str]:
 
 
 @contextmanager
-def started(folder: Path, server: Cluster, *, say: Say = lambda _: None) -> Iterator[Topology]:
-    """Everything up and healthy; ended at the end, whatever happens."""
+def started(
+    folder: Path, server: Cluster, *, say: Say = lambda _: None, prepare: Callable[[], object] = lambda: None
+) -> Iterator[Topology]:
+    """Everything up and healthy; ended at the end, whatever happens. ``prepare`` fills the new tables."""
     services = compose()["services"]
     server.execute("CREATE ROLE memory_owner LOGIN PASSWORD 'only-for-this-minute'")
     server.create_database("deployed", owner="memory_owner")
@@ -155,6 +157,7 @@ def started(folder: Path, server: Cluster, *, say: Say = lambda _: None) -> Iter
                 subprocess.run([*ENTRYPOINT, *services[name]["command"]], env=environment, check=True, cwd=folder)
                 healthy.add("init")
                 say("init ended")
+                prepare()
                 continue
             start(topology, name, services[name], environment, folder)
         for name in sorted(set(topology.processes) - healthy):
