@@ -34,7 +34,8 @@ def said(days: list[str], talks: int) -> Iterator[dict[str, Any]]:
     for day in days:
         for talk in range(talks):
             for one in dialogue(chat=f"c{talk}"):
-                yield {**one, "message_id": f"{day}-{one['message_id']}", "sent_at": f"{day}{one['sent_at'][10:]}"}
+                more = {"message_id": f"{day}-{one['message_id']}", "text": f"{one['text']} ({day}, {talk})"}
+                yield {**one, **more, "sent_at": f"{day}{one['sent_at'][10:]}"}  # no answer serves two of them
 
 
 def days_of(number: int, count: int) -> list[str]:
