@@ -13,7 +13,7 @@ from faults.kinds import Outcome, fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests import forks
 
-SHORT, FULL = 6, 60
+SHORT, FULL = 3, 60
 HOW = "`kill -9` before the n-th exchange with PostgreSQL (COMMIT and COPY too), n spread over all; then run again"
 DIFFER = 20
 """So many exchanges fewer may a run take: its threads share what they read, and some wait for a lock and ask again."""

@@ -15,7 +15,6 @@ SEEDS = (0, 1, 2)
 """Which columns a node may ask for is drawn; the mean of three is steadier."""
 LEAVES = 12
 OPTIONS: dict[str, Any] = {
-    "max_iter": ROUNDS,
     "learning_rate": 0.08,
     "max_leaf_nodes": LEAVES,
     "min_samples_leaf": 25,
@@ -26,22 +25,24 @@ OPTIONS: dict[str, Any] = {
 NODES = 2 * LEAVES - 1
 
 
-def boosted(x: Floats, right: Floats, seeds: Sequence[int]) -> Trees:
-    """The trees of each column of ``right`` (nan: not said)."""
-    found = [_of_one(x, column, seeds) for column in right.T]
+def boosted(x: Floats, right: Floats, seeds: Sequence[int], rounds: int = ROUNDS) -> Trees:
+    """The trees of each column of ``right`` (nan: not said), the first ``rounds`` of each seed."""
+    found = [_of_one(x, column, seeds, rounds) for column in right.T]
     return Trees(**{name: np.stack([one[name] for one in found]) for name in found[0]})
 
 
-def _of_one(x: Floats, right: Floats, seeds: Sequence[int]) -> dict[str, NDArray[Any]]:
+def _of_one(x: Floats, right: Floats, seeds: Sequence[int], rounds: int) -> dict[str, NDArray[Any]]:
     from sklearn.ensemble import HistGradientBoostingClassifier  # only who fits needs it
     from threadpoolctl import threadpool_limits
 
     told = ~np.isnan(right)
-    shape = ROUNDS * len(seeds), NODES
+    shape = rounds * len(seeds), NODES
     small = x[told].astype(np.float32)
     with threadpool_limits(1):  # on busy cores its threads wait for each other a hundred times as long as they work
         fits = [
-            _inside(HistGradientBoostingClassifier(**OPTIONS, random_state=seed).fit(small, right[told]))
+            _inside(
+                HistGradientBoostingClassifier(**OPTIONS, max_iter=rounds, random_state=seed).fit(small, right[told])
+            )
             for seed in seeds
         ]
     found: dict[str, NDArray[Any]] = {

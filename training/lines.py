@@ -1,11 +1,13 @@
 """Fits the head of lines (``lines.npz``) on our own labelled conversations: ``python -m training.lines``.
 
 Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are. Then
-boosted trees on what is said of lines by heads that did not see them.
+boosted trees on what is said of lines by heads that did not see them. What they say of the talks left out is kept
+(``left_out.npz``), since all that is fitted afterwards begins with it.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -18,15 +20,27 @@ from numpy.typing import NDArray
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
 from pkg_pipeline.offline.line_features import Named, of_reading
-from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, Judge, as_used, matrix, vectors_around
+from pkg_pipeline.offline.line_head import (
+    DECIMALS,
+    DIMENSIONS,
+    HEADS,
+    Floats,
+    Heads,
+    Judge,
+    as_used,
+    matrix,
+    vectors_around,
+)
 from pkg_pipeline.offline.reading import Reading, read
-from training.boosting import SEEDS, boosted
+from training.boosting import ROUNDS, SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
 from training.newton import newton
 from training.talks import Talk
 from training.vectors import embed
 
 WEIGHTS = Path(line_head.__file__).with_name("lines.npz")
+LEFT_OUT = Path(__file__).with_name("left_out.npz")
+TENTHS = 10**DECIMALS
 LEAST = 12
 """Lines in which a feature must occur to have a weight."""
 FEATURE_SPREAD = 0.45
@@ -87,15 +101,20 @@ def _right(talk: Talk, reading: Reading) -> list[list[float]]:
 
 
 @cache
+def readings() -> tuple[Reading, ...]:
+    """The labelled talks, nothing said of their lines."""
+    return tuple(read(talk.source) for talk in labelled())
+
+
+@cache
 def lines() -> Lines:
     talks = labelled()
-    readings = tuple(read(talk.source) for talk in talks)
     return Lines(
-        readings,
-        tuple(row for reading in readings for row in of_reading(reading)),
-        np.vstack([vectors_around(reading, embed) for reading in readings]),
-        np.array([row for talk, reading in zip(talks, readings, strict=True) for row in _right(talk, reading)]),
-        np.array([fold_of(talk) for talk, one in zip(talks, readings, strict=True) for _ in one.lines]),
+        readings(),
+        tuple(row for reading in readings() for row in of_reading(reading)),
+        np.vstack([vectors_around(reading, embed) for reading in readings()]),
+        np.array([row for talk, reading in zip(talks, readings(), strict=True) for row in _right(talk, reading)]),
+        np.array([fold_of(talk) for talk, one in zip(talks, readings(), strict=True) for _ in one.lines]),
     )
 
 
@@ -112,10 +131,12 @@ def fitted(told: Lines, places: NDArray[np.bool_], near: Floats | None = None) -
     return weights
 
 
-def trees_of(told: Lines, places: NDArray[np.bool_], alone: Floats, seeds: Sequence[int]) -> Trees:
+def trees_of(
+    told: Lines, places: NDArray[np.bool_], alone: Floats, seeds: Sequence[int], rounds: int = ROUNDS
+) -> Trees:
     """The trees of the lines at ``places``; ``alone``: log-odds of every line by a head that did not see it."""
     x = np.hstack([told.around(alone), told.x])
-    return boosted(x[places], told.right[places, :JUDGED], seeds)
+    return boosted(x[places], told.right[places, :JUDGED], seeds, rounds)
 
 
 def _said(told: Lines, weights: Floats, places: NDArray[np.bool_]) -> Floats:
@@ -129,7 +150,7 @@ def _without(folds: frozenset[int]) -> Floats:
     return fitted(told, ~np.isin(told.folds, list(folds)), _without(frozenset()) if folds else None)
 
 
-def _unseen(without: frozenset[int]) -> Floats:
+def unseen(without: frozenset[int]) -> Floats:
     """What heads say of every line that saw neither its fold nor the folds ``without``."""
     told = lines()
     alone = np.zeros((len(told.rows), len(HEADS)))
@@ -139,20 +160,62 @@ def _unseen(without: frozenset[int]) -> Floats:
     return alone
 
 
+def unseen_judged(fold: int) -> Floats:
+    """What heads and trees say of the lines of a fold that they did not see."""
+    told = lines()
+    here = told.folds == fold
+    alone = unseen(frozenset({fold}))
+    judged = trees_of(told, ~here, alone, SEEDS[:1]).log_odds(np.hstack([told.around(alone), told.x])[here])
+    return np.hstack([judged, alone[here, JUDGED:]])
+
+
+def read_from() -> int:
+    """A checksum of the lines that are labelled, in their order."""
+    found = 0
+    for reading in readings():
+        for line in reading.lines:
+            found = zlib.crc32(line.message.text.encode(), found)
+    return found
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Log-odds of every line, as they are used, by those that did not see it: the heads, and heads and trees."""
+
+    alone: Floats
+    judged: Floats
+
+
+@cache
+def kept() -> Unseen | None:
+    """What was said at the last fit, if of these very lines."""
+    with np.load(LEFT_OUT) as file:
+        if int(file["lines"]) != read_from():
+            return None
+        return Unseen(*(file[one.name] / TENTHS for one in fields(Unseen)))
+
+
+def anew() -> Unseen:
+    told = lines()
+    judged = np.zeros((len(told.rows), len(HEADS)))
+    for fold in range(FOLDS):
+        judged[told.folds == fold] = as_used(unseen_judged(fold))
+    return Unseen(unseen(frozenset()), judged)
+
+
+def keep(said: Unseen) -> None:
+    whole = {one.name: np.round(getattr(said, one.name) * TENTHS).astype(np.int8) for one in fields(Unseen)}
+    np.savez_compressed(LEFT_OUT, lines=np.array(read_from()), **whole)
+    kept.cache_clear()
+
+
 @cache
 def left_out() -> list[Reading]:
     """Every talk with what heads and trees say of its lines that did not see its fold."""
-    told = lines()
-    log_odds = np.zeros((len(told.rows), len(HEADS)))
-    for fold in range(FOLDS):
-        here = told.folds == fold
-        alone = _unseen(frozenset({fold}))
-        judged = trees_of(told, ~here, alone, SEEDS[:1]).log_odds(np.hstack([told.around(alone), told.x])[here])
-        log_odds[here] = np.hstack([judged, alone[here, JUDGED:]])
-    said = line_head.chances(log_odds)
+    said = line_head.chances((kept() or anew()).judged)
     found: list[Reading] = []
     at = 0
-    for reading in told.readings:
+    for reading in readings():
         found.append(replace(reading, chances=said[at : at + len(reading.lines)]))
         at += len(reading.lines)
     return found
@@ -163,7 +226,7 @@ def fit() -> Judge:
     """The heads and trees of every line."""
     told = lines()
     everywhere = np.ones(len(told.rows), dtype=np.bool_)
-    trees = trees_of(told, everywhere, _unseen(frozenset()), SEEDS)
+    trees = trees_of(told, everywhere, unseen(frozenset()), SEEDS)
     return Judge(Heads(told.names, _without(frozenset())), trees)
 
 
@@ -172,6 +235,7 @@ def main() -> None:
     trees = {one.name: getattr(judge.trees, one.name) for one in fields(Trees)}
     weights = judge.heads.weights.astype(np.float16)
     np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **trees)
+    keep(anew())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import argparse
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -190,11 +190,11 @@ class Call(NamedTuple):
     word_chance: float
 
 
-def left_out(examples: Sequence[Labelled]) -> list[Call]:
-    """Everybody of the accounts called by weights fitted without their world."""
+def left_out(examples: Sequence[Labelled], parts: Iterable[int] = range(FOLDS)) -> list[Call]:
+    """Everybody of these parts of the accounts called by weights fitted without their world."""
     told: list[Call] = []
     fold = _folds(examples)
-    for number in range(FOLDS):
+    for number in parts:
         fitted = fit([one for one, of in zip(examples, fold, strict=True) if of != number], priors())
         asked = [one for one, of in zip(examples, fold, strict=True) if of == number and one.is_asked]
         told += [
