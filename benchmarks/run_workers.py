@@ -4,15 +4,14 @@
 
 The services of docker-compose.yml and docker-compose.scale.yml as processes over one PostgreSQL on TCP and one Redis
 (`redis-server` of the machine), each worker with one run of one day at a time and one question at a time. Time is taken
-from the backfill's launch to its end, finding, queueing and starting its runs included. Ideal is talks × delay by
-workers. All share the machine's cores. A Markdown table.
+from the first run's start to the last one's end, queueing and starting included; Dagster looks for new and ended
+backfills twice a minute besides. Ideal is answers × delay by workers. All share the machine's cores. A Markdown table.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -53,12 +52,10 @@ def imported(folder: Path, server: Cluster, days: list[str], talks: int) -> None
 
 
 def measured(those: Workers, days: list[str]) -> tuple[float, dict[str, int]]:
-    """Seconds of the backfill, and its runs by worker."""
-    started = time.perf_counter()
+    """Seconds from the start of its first run to the end of its last, and its runs by worker."""
     done = those.ended(those.backfill(days), seconds=1_800)
-    seconds = time.perf_counter() - started
     assert done.status == "COMPLETED_SUCCESS", done
-    return seconds, those.of(done)
+    return done.seconds, those.of(done)
 
 
 def main() -> None:
@@ -80,14 +77,15 @@ def main() -> None:
         FakeAnthropic(rules=[Fault(delay_seconds=given.delay)]) as model,
         topology.started(folder, server, prepare=lambda: imported(folder, server, days, given.talks)) as running,
     ):
-        own = {"PKG_LLM_CONCURRENCY": "1", "PKG_TALKS_TOGETHER": "1", "PKG_LIVE_SUMMARIES_PER_DAY": "0"}
+        own = {"PKG_LLM_CONCURRENCY": "1", "PKG_TALKS_TOGETHER": "1"}
         own |= {"PKG_LLM": "anthropic", "ANTHROPIC_API_KEY": "local", "ANTHROPIC_BASE_URL": model.url}
         own |= {"PKG_EMBEDDER": "none", "PKG_MARTS": "false", "PKG_BACKFILL_USD_PER_DAY": "10000"}
         with workers(running, server, folder, **own) as those:
+            those.stop_sensors()
             those.daemon(most=max(counts) + 2)
             print(f"{os.cpu_count()} cores; {given.days} runs of {given.talks} talks, {given.delay:g} s an answer\n")
-            print("| workers | seconds | talks/s | of linear | of ideal | runs by worker |")
-            print("|---:|---:|---:|---:|---:|---|")
+            print("| workers | answers | seconds | talks/s | of linear | of ideal | runs by worker |")
+            print("|---:|---:|---:|---:|---:|---:|---|")
             there: list[str] = []
             base = 0.0
             for number, count in enumerate(counts):
@@ -95,11 +93,13 @@ def main() -> None:
                 those.start(*new)
                 there += new
                 those.wait(*there)
+                before = len(model.journal)
                 seconds, shares = measured(those, days_of(number, given.days))
+                asked = len(model.journal) - before
                 rate = calls / seconds
                 base = base or rate / count
-                ideal = calls * given.delay / count / seconds
-                row = [f"{seconds:.1f}", f"{rate:.2f}", f"{rate / base / count:.2f}", f"{ideal:.2f}"]
+                ideal = asked * given.delay / count / seconds
+                row = [f"{asked}", f"{seconds:.1f}", f"{rate:.2f}", f"{rate / base / count:.2f}", f"{ideal:.2f}"]
                 print(f"| {count} | {' | '.join(row)} | {', '.join(map(str, sorted(shares.values())))} |", flush=True)
 
 

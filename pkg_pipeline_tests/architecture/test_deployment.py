@@ -171,6 +171,14 @@ def test_an_unknown_service_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
     assert "init|code|webserver|daemon|api|worker" in capsys.readouterr().err
 
 
+def test_what_dagster_gives_a_container_as_its_arguments_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A code server of its chart, a run's Job: the image's entry point stands before them."""
+    passed: list[list[str]] = []
+    monkeypatch.setattr(service.os, "execvp", lambda file, given: passed.append([file, *given]))
+    service.main(["dagster", "api", "execute_run", "{}"])
+    assert passed == [["dagster", "dagster", "api", "execute_run", "{}"]]
+
+
 def test_the_workspace_names_the_definitions_and_nothing_else() -> None:
     found = yaml.safe_load((ROOT / "workspace.yaml").read_text(encoding="utf-8"))
     assert found == {"load_from": [{"python_module": "pkg_pipeline.definitions"}]}

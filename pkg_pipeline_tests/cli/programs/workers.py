@@ -39,10 +39,12 @@ mutation ($days: [String!]!, $tags: [ExecutionTag!]) {
   }
 }
 """
+SENSORS = "{ repositoriesOrError { ... on RepositoryConnection { nodes { sensors { sensorState { id } } } } } }"
+STOP = "mutation ($id: String!) { stopSensor(id: $id) { __typename } }"
 STATUS = """
 query ($id: String!, $tags: [ExecutionTag!]) {
   partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } }
-  runsOrError(filter: {tags: $tags}) { ... on Runs { results { runId status tags { key value } } } }
+  runsOrError(filter: {tags: $tags}) { ... on Runs { results { runId status startTime endTime tags { key value } } } }
 }
 """
 
@@ -87,10 +89,13 @@ def _answers(client: Redis) -> bool:
 
 @dataclass(slots=True)
 class Backfill:
-    """How one stands: its status, and its runs as id, status and task."""
+    """How one stands: its status, its runs as id, status and task, and seconds from its first run's start to the last
+    end.
+    """
 
     status: str
     runs: list[tuple[str, str, str | None]]
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -125,6 +130,13 @@ class Workers:
             told = {**self._environment(described), **self.more, "PKG_HOME": str(home), NAME_VARIABLE: name}
             told |= {QUEUES_VARIABLE: queues[name]} if name in queues else {}
             topologies.start(self.running, name, described, told, self.folder)
+
+    def stop_sensors(self) -> None:
+        """Only what is asked for runs from now on."""
+        (location,) = self.running.graphql(SENSORS)["repositoriesOrError"]["nodes"]
+        for sensor in location["sensors"]:
+            answer = self.running.graphql(STOP, id=sensor["sensorState"]["id"])
+            assert answer["stopSensor"]["__typename"] == "StopSensorMutationResult", answer
 
     def wait(self, *names: str) -> None:
         """Until they take runs."""
@@ -165,7 +177,9 @@ class Workers:
             (run["runId"], run["status"], {one["key"]: one["value"] for one in run["tags"]}.get(TASK_TAG))
             for run in answer["runsOrError"]["results"]
         ]
-        return Backfill(answer["partitionBackfillOrError"]["status"], runs)
+        times = [(run["startTime"], run["endTime"]) for run in answer["runsOrError"]["results"] if run["endTime"]]
+        seconds = max(end for _, end in times) - min(start or end for start, end in times) if times else 0.0
+        return Backfill(answer["partitionBackfillOrError"]["status"], runs, seconds)
 
     def ended(self, backfill_id: str, *, seconds: float, until: Callable[[Backfill], bool] | None = None) -> Backfill:
         """The state once it is complete, or ``until`` holds."""
