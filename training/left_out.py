@@ -14,7 +14,7 @@ from pkg_pipeline.offline import heads
 from pkg_pipeline.offline.reading import Reading, read
 from training import lines
 from training.conversations import FOLDS, fold_of, labelled
-from training.fit import HEADS, fit_of, fitted
+from training.fit import HEADS, Fit, fit_of, fitted
 from training.standing import Read, as_read
 
 
@@ -36,10 +36,14 @@ def prepared() -> Mapping[UUID, Prepared]:
 
 
 @cache
+def _fits() -> Mapping[str, Fit]:
+    return {head: fit_of(head) for head in HEADS}
+
+
+@cache
 def _weights(fold: int) -> Mapping[str, Mapping[str, float]]:
     """Of tasks and decisions, fitted without a part."""
-    fits = {head: fit_of(head) for head in HEADS}
-    return {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in fits.items()}
+    return {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in _fits().items()}
 
 
 @contextmanager

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, memory_in_force, plain, show
-from pkg_pipeline.stages.reads.receipts import KeptReceipt, ReceiptUnknown, receipt_json
+from pkg_pipeline.cli.reading import Limit, found_entity
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, memory_in_force, plain, show, table
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS
+from pkg_pipeline.stages.reads.receipts import KeptReceipt, ListedReceipt, ReceiptUnknown, receipt_json
+from pkg_pipeline.stages.reads.short_ids import SHORT_ID
 from pkg_pipeline.wiring.receipts import Receipts
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 receipts = typer.Typer(
-    help="What served contexts drew on: show, rebuild.",
+    help="What served contexts drew on: list, show, rebuild.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
-ReceiptId = Annotated[UUID, typer.Argument(help="receipt_id of a served context.")]
+ReceiptId = Annotated[str, typer.Argument(help="receipt_id of a served context, or its first eight digits.")]
+
+
+@receipts.command("list")
+def list_(
+    entity: Annotated[
+        str | None, typer.Option(help="Name, id or key of whom they are about.", show_default=False)
+    ] = None,
+    limit: Limit = DEFAULT_ROWS,
+    json: JsonFlag = False,
+) -> None:
+    """The newest first."""
+    with memory_in_force() as memory:
+        about = None if entity is None else found_entity(memory, entity).id
+        found = Receipts(memory).newest(about, limit)
+    as_json = {"items": [one.to_json() for one in found]}
+    show(as_json, as_json=json, human=lambda screen: _print_receipts(screen, found))
 
 
 @receipts.command("show")
 def show_(receipt: ReceiptId, json: JsonFlag = False) -> None:
     """When, to what question, with what: ids and tokens, no words."""
     with memory_in_force() as memory, _known():
-        found = Receipts(memory).show(receipt)
+        kept = Receipts(memory)
+        found = kept.show(kept.id_of(receipt))
     show(receipt_json(found), as_json=json, human=lambda screen: _print_receipt(screen, found))
 
 
@@ -38,7 +57,8 @@ def show_(receipt: ReceiptId, json: JsonFlag = False) -> None:
 def rebuild(receipt: ReceiptId, json: JsonFlag = False) -> None:
     """The block as it was served, to the byte; fails with the reason where the memory cannot give it any more."""
     with memory_in_force() as memory, _known():
-        found = Receipts(memory).rebuild(receipt)
+        kept = Receipts(memory)
+        found = kept.rebuild(kept.id_of(receipt))
     if found.reason is not None:
         raise CommandFailed(f"the block cannot be rebuilt; it differs: {found.reason}")
     text = found.text or ""
@@ -51,6 +71,22 @@ def _known() -> Iterator[None]:
         yield
     except ReceiptUnknown as error:
         raise CommandFailed(str(error)) from error
+
+
+def _print_receipts(screen: Console, found: Sequence[ListedReceipt]) -> None:
+    rows = table("id", "served", "about", "as of", "tokens", "hint")
+    for one in found:
+        rows.add_row(
+            str(one.id)[:SHORT_ID],
+            f"{one.served_at:%Y-%m-%d %H:%M}",
+            plain(one.to_json()["entity_name"] or "forgotten"),
+            one.request["as_of"][:16],
+            str(one.tokens),
+            plain(one.request["hint"] or ""),
+        )
+    if found:
+        screen.print(rows)
+    screen.print(counted(len(found), "receipt"))
 
 
 def _print_receipt(screen: Console, found: KeptReceipt) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
 
 import typer
 
 from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, memory_in_force, show, without_controls
-from pkg_pipeline.stages.reads.why import LineUnknown
+from pkg_pipeline.stages.reads.why import LineUnknown, line_id_of
 from pkg_pipeline.stages.reads.why import why as why_of
 
 if TYPE_CHECKING:
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
 
 
 def why(
-    line: Annotated[UUID, typer.Argument(help="Id of an item, decision or fact, or of a piece that recall shows.")],
+    line: Annotated[str, typer.Argument(help="Id of an item, decision or fact, or of a piece that recall shows.")],
     json: JsonFlag = False,
 ) -> None:
     """Where a served line comes from: quote, messages, model and prompt, gate, calls and their cost."""
     with memory_in_force() as memory:
         try:
-            found = why_of(PostgresWhyReads(memory.connections), line)
+            reads = PostgresWhyReads(memory.connections)
+            found = why_of(reads, line_id_of(reads, line))
         except LineUnknown as error:
             raise CommandFailed(str(error)) from error
     show(found, as_json=json, human=lambda screen: _print(screen, found))

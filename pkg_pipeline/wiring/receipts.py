@@ -8,7 +8,14 @@ from uuid import UUID
 
 from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptReads
 from pkg_pipeline.stages.reads.context import entity_context
-from pkg_pipeline.stages.reads.receipts import KeptReceipt, Rebuilt, kept_receipt, rebuild
+from pkg_pipeline.stages.reads.receipts import (
+    KeptReceipt,
+    ListedReceipt,
+    Rebuilt,
+    kept_receipt,
+    rebuild,
+    receipt_id_of,
+)
 from pkg_pipeline.wiring.contexts import context_settings
 
 if TYPE_CHECKING:
@@ -19,6 +26,14 @@ class Receipts:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._reads = PostgresReceiptReads(memory.connections)
+
+    def newest(self, entity_id: UUID | None, limit: int) -> list[ListedReceipt]:
+        """Of one entity, or of all."""
+        return self._reads.newest(entity_id, limit)
+
+    def id_of(self, asked: str) -> UUID:
+        """The id given in full, or by its first digits. Raises ReceiptUnknown."""
+        return receipt_id_of(self._reads, asked)
 
     def show(self, receipt_id: UUID) -> KeptReceipt:
         """Raises ReceiptUnknown."""

@@ -35,6 +35,12 @@ def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Progra
     assert shown["tokens"] == served["tokens"]
     assert [tier["tier"] for tier in shown["tiers"]] == [tier["tier"] for tier in served["tiers"]]
     assert "keys" not in given.ok("receipts", "show", receipt).out
+    assert given.ok("receipts", "show", receipt[:8], "--json").json == shown
+    (listed,) = given.ok("receipts", "list", "--entity", "Olga", "--json").json["items"]
+    assert listed["receipt_id"] == receipt
+    assert (listed["entity_name"], listed["tokens"]) == ("Olga", served["tokens"])
+    assert receipt[:8] in given.ok("receipts", "list").out
+    given("receipts", "show", "12345678").failed("there is no receipt")
     # a month later, under other settings
     given.variables |= {"PKG_NOW": LATER, "PKG_HOT_DAYS": "1", "PKG_CONTEXT_TOKENS": "50"}
     again = given.ok("receipts", "rebuild", receipt, "--json").json
@@ -53,7 +59,7 @@ def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Progra
     build.connection.execute("DELETE FROM context_receipts")
     for command in ("show", "rebuild"):
         given("receipts", command, receipt).failed("no receipt", "forgotten")
-    given("receipts", "show", "x").refused("x")
+    given("receipts", "show", "x").failed("there is no receipt 'x'")
 
 
 def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Program, build: MemoryBuilder) -> None:

@@ -65,6 +65,7 @@ def test_every_served_line_leads_back_to_its_words_and_its_reader(given: Program
     for kind, line in lines.items():
         found = given.ok("why", line, "--json").json
         assert (found["kind"], found["quote"], found["decided_by"]) == (kind, quotes[kind], "memory")
+        assert given.ok("why", line[:8], "--json").json == found  # as lists print it
         (said,) = found["messages"]
         assert (said["sender"], said["has_quote"]) == ("Olga", True)
         assert said["text"].startswith("I will send the [red]keys.")
@@ -88,7 +89,7 @@ def test_a_line_of_a_deleted_or_forgotten_message_is_shown_no_more(
     given.ok("forget", "entity", "Olga", "--yes")
     for line in (*lines.values(), str(uuid4())):
         given("why", line).failed("there is no", "nothing is kept of what was forgotten")
-    given("why", "x").refused("x")
+    given("why", "x").failed("there is no served line 'x'")
 
 
 def test_what_a_person_added_says_so(given: Program, build: MemoryBuilder) -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import content_hash
+from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext
+from pkg_pipeline.stages.reads.short_ids import id_of
 from pkg_pipeline.stages.reads.stores import EntityUnknown
 
 if TYPE_CHECKING:
@@ -42,6 +44,28 @@ class KeptReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedReceipt:
+    """``entity_name``: None once the entity was forgotten."""
+
+    id: UUID
+    entity_id: UUID
+    entity_name: str | None
+    request: Mapping[str, Any]
+    tokens: int
+    served_at: datetime
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "receipt_id": str(self.id),
+            "entity_id": str(self.entity_id),
+            "entity_name": None if self.entity_name is None else clean_name(self.entity_name),
+            "served_at": iso(self.served_at),
+            "request": dict(self.request),
+            "tokens": self.tokens,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Rebuilt:
     """``reason``: why the block is not the one that was served; None: it is, to the byte."""
 
@@ -65,6 +89,14 @@ def kept_receipt(store: PostgresReceiptReads, receipt_id: UUID) -> KeptReceipt:
             f"there is no receipt {receipt_id}: it was never kept, or was forgotten with what it drew on"
         )
     return found
+
+
+def receipt_id_of(store: PostgresReceiptReads, asked: str) -> UUID:
+    """The id given in full, or by its first digits. Raises ReceiptUnknown."""
+    try:
+        return UUID(asked)
+    except ValueError:
+        return id_of(asked, store.ids_between, what="receipt", unknown=ReceiptUnknown)
 
 
 def receipt_json(one: KeptReceipt) -> dict[str, Any]:

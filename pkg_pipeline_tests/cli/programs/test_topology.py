@@ -35,7 +35,9 @@ WRITTEN = ("entities", "messages", "interactions", "interaction_participants", "
 def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp_and_a_backfill_through_workers() -> None:
     """With Redis only the first run is the code server's: each of its runs loads everything anew."""
     with short_folder() as folder, cluster(folder) as server:
-        with topology.started(folder, server) as running:
+        url = server.url(user="memory_owner", password=topology.PASSWORD, database="deployed")
+        # so that the code server's partitions begin early enough
+        with topology.started(folder, server, prepare=lambda: imported(folder, url, dialogue())) as running:
             assert set(running.processes) == {"code", "webserver", "daemon", "api"}
             with pytest.raises(HTTPError, match="401") as refused:
                 build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{running.ports['webserver']}/runs", timeout=30)
@@ -43,9 +45,9 @@ def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp_and_a_b
             family = [psutil.Process(process.pid) for process in running.processes.values()]
             lines = [" ".join(one.cmdline()) for one in family]
             if has_redis():
-                topology.drop_in(running, folder, dialogue())
+                topology.drop_in(running, folder, dialogue(chat="c3"))
                 assert running.finished(running.launch("import_inbox", {})) == "SUCCESS"
-                over_workers(running, server, folder)
+                over_workers(running, server, url, folder)
             else:
                 (summary,) = topology.walk(running, folder)["items"]
                 assert (summary["chat"], summary["status"]) == ("jsonl:c1", "completed")
@@ -57,7 +59,14 @@ def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp_and_a_b
         pytest.skip("NOT RUN: runs on workers need redis-server (apt-get install redis-server); the rest passed")
 
 
-def over_workers(running: Topology, server: Cluster, folder: Path) -> None:
+def imported(folder: Path, url: str, *talks: list[dict[str, Any]]) -> None:
+    settings = load({"PKG_HOME": str(folder / "first"), "DATABASE_URL": url, "PKG_NOW": topology.NOW})
+    with open_memory(settings) as memory:
+        for number, lines in enumerate(talks):
+            memory.import_path(written(folder / f"{number}.jsonl", lines))
+
+
+def over_workers(running: Topology, server: Cluster, url: str, folder: Path) -> None:
     """A backfill is spread; one worker is killed in a run and another comes; the tables are those of one machine."""
     talks = [
         {
@@ -91,10 +100,8 @@ def over_workers(running: Topology, server: Cluster, folder: Path) -> None:
             assert {"first", "third"} <= set(shares), shares
             assert [status for _, status, _ in done.runs].count("FAILURE") == 1, "the killed one was started again"
             served = running.get("api", "/v1/summaries")["items"]
-            assert {(one["chat"], one["status"]) for one in served} == {
-                (f"jsonl:{c}", "completed") for c in ("c1", "c2")
-            }
-            url = server.url(user="memory_owner", password=topology.PASSWORD, database="deployed")
+            seen = {(one["chat"], one["status"]) for one in served}
+            assert seen == {(f"jsonl:{chat}", "completed") for chat in ("c1", "c2", "c3")}
         assert logical(url) == logical(alone(server, folder, talks, {**model, "ANTHROPIC_BASE_URL": fake.url}))
 
 
@@ -102,9 +109,8 @@ def alone(server: Cluster, folder: Path, talks: list[dict[str, Any]], model: dic
     """The same on one machine: a database made by one process in one run."""
     url = server.create_database("alone")
     settings = load({"PKG_HOME": str(folder / "alone"), "DATABASE_URL": url, "PKG_NOW": topology.NOW, **model})
+    imported(folder, url, dialogue(), dialogue(chat="c3"), talks)
     with open_memory(settings) as opened:
-        opened.import_path(written(folder / "one.jsonl", dialogue()))
-        opened.import_path(written(folder / "two.jsonl", talks))
         opened.build_interactions()
         with dagster_home.instance(settings.dagster_home, url) as instance:
             rows = LocalRuns(OpenedMemory(opened), instance).partitions("interaction_summaries", DAYS, only_due=True)

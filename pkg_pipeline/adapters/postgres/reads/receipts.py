@@ -16,7 +16,7 @@ from pkg_pipeline.adapters.postgres.background_sink import QUEUE_RECORDS, Backgr
 from pkg_pipeline.adapters.postgres.ingest.echoes import keep
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.reading import Reads
-from pkg_pipeline.stages.reads.receipts import KeptReceipt
+from pkg_pipeline.stages.reads.receipts import KeptReceipt, ListedReceipt
 from pkg_pipeline.stages.reads.stores import Receipt
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,14 @@ class PostgresReceiptReads:
 
     def receipt(self, receipt_id: UUID) -> KeptReceipt | None:
         return self._reads.first(KeptReceipt, "receipt", id=receipt_id)
+
+    def newest(self, entity_id: UUID | None, limit: int) -> list[ListedReceipt]:
+        """Of one entity, or of all."""
+        return self._reads.rows(ListedReceipt, "receipts", entity=entity_id, limit=limit)
+
+    def ids_between(self, first: UUID, last: UUID) -> list[UUID]:
+        """At most two."""
+        return self._reads.values("receipt_ids_between", first=first, last=last)
 
 
 class PostgresReceiptSink:

@@ -20,6 +20,10 @@ class PostgresWhyReads:
     def line(self, line_id: UUID) -> Line | None:
         return self._reads.first(Line, "line", id=line_id)
 
+    def ids_between(self, first: UUID, last: UUID) -> list[UUID]:
+        """At most two."""
+        return self._reads.values("line_ids_between", first=first, last=last)
+
     def said(self, chat_id: UUID, keys: Sequence[str]) -> list[SaidMessage]:
         return self._reads.rows(SaidMessage, "said", chat=chat_id, keys=list(keys))
 

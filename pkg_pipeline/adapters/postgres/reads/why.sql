@@ -14,6 +14,13 @@ FROM (
 ) AS l
 WHERE l.id = coalesce((SELECT c.subject_id FROM memory_chunks c WHERE c.id = %(id)s), %(id)s)
 
+-- name: line_ids_between
+-- Lines and pieces whose id begins so: by a short form of it.
+SELECT id FROM items WHERE id BETWEEN %(first)s AND %(last)s
+UNION SELECT id FROM entity_facts WHERE id BETWEEN %(first)s AND %(last)s
+UNION SELECT id FROM memory_chunks WHERE id BETWEEN %(first)s AND %(last)s
+ORDER BY id LIMIT 2
+
 -- name: said
 -- The messages of a chat that a line rests on.
 SELECT c.source, c.external_id AS chat, m.external_id, e.name AS sender, m.sent_at, m.content
