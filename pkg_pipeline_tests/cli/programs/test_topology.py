@@ -64,6 +64,7 @@ def imported(folder: Path, url: str, *talks: list[dict[str, Any]]) -> None:
     with open_memory(settings) as memory:
         for number, lines in enumerate(talks):
             memory.import_path(written(folder / f"{number}.jsonl", lines))
+        memory.build_interactions()
 
 
 def over_workers(running: Topology, server: Cluster, url: str, folder: Path) -> None:
@@ -80,6 +81,7 @@ def over_workers(running: Topology, server: Cluster, url: str, folder: Path) -> 
     ]
     with FakeAnthropic(rules=[SLOW]) as slow, FakeAnthropic() as fake:
         model = {"PKG_LLM": "anthropic", "ANTHROPIC_API_KEY": "local", "PKG_LEASE_SECONDS": "5"}
+        model |= {"PKG_TALKS_TOGETHER": "1"}  # which talks a question is about is no matter of machines
         more = {**model, "ANTHROPIC_BASE_URL": slow.url}
         with workers(running, server, folder, **more) as those:
             those.stop_sensors()
@@ -110,10 +112,8 @@ def alone(server: Cluster, folder: Path, talks: list[dict[str, Any]], model: dic
     url = server.create_database("alone")
     settings = load({"PKG_HOME": str(folder / "alone"), "DATABASE_URL": url, "PKG_NOW": topology.NOW, **model})
     imported(folder, url, dialogue(), dialogue(chat="c3"), talks)
-    with open_memory(settings) as opened:
-        opened.build_interactions()
-        with dagster_home.instance(settings.dagster_home, url) as instance:
-            rows = LocalRuns(OpenedMemory(opened), instance).partitions("interaction_summaries", DAYS, only_due=True)
+    with open_memory(settings) as opened, dagster_home.instance(settings.dagster_home, url) as instance:
+        rows = LocalRuns(OpenedMemory(opened), instance).partitions("interaction_summaries", DAYS, only_due=True)
     assert {row.status for row in rows} == {"done"}, rows
     return url
 
