@@ -24,7 +24,7 @@ from pkg_pipeline.wiring import open_memory
 from pkg_pipeline_tests.cli.clusters import Cluster, cluster
 from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 from pkg_pipeline_tests.cli.programs import topology
-from pkg_pipeline_tests.cli.programs.workers import Workers, has_redis, workers
+from pkg_pipeline_tests.cli.programs.workers import Workers, has_redis, stop_sensors, workers
 
 FIRST_DAY = date(2025, 1, 1)
 
@@ -81,7 +81,7 @@ def main() -> None:
         own |= {"PKG_LLM": "anthropic", "ANTHROPIC_API_KEY": "local", "ANTHROPIC_BASE_URL": model.url}
         own |= {"PKG_EMBEDDER": "none", "PKG_MARTS": "false", "PKG_BACKFILL_USD_PER_DAY": "10000"}
         with workers(running, server, folder, **own) as those:
-            those.stop_sensors()
+            stop_sensors(running)
             those.daemon(most=max(counts) + 2)
             print(f"{os.cpu_count()} cores; {given.days} runs of {given.talks} talks, {given.delay:g} s an answer\n")
             print("| workers | answers | seconds | talks/s | of linear | of ideal | runs by worker |")

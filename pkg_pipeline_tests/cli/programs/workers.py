@@ -64,6 +64,14 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
+def stop_sensors(running: Topology) -> None:
+    """Only what is asked for runs from now on."""
+    (location,) = running.graphql(SENSORS)["repositoriesOrError"]["nodes"]
+    for sensor in location["sensors"]:
+        answer = running.graphql(STOP, id=sensor["sensorState"]["id"])
+        assert answer["stopSensor"]["__typename"] == "StopSensorMutationResult", answer
+
+
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
     """Debian's, on a free port and with a password; its URL."""
@@ -130,13 +138,6 @@ class Workers:
             told = {**self._environment(described), **self.more, "PKG_HOME": str(home), NAME_VARIABLE: name}
             told |= {QUEUES_VARIABLE: queues[name]} if name in queues else {}
             topologies.start(self.running, name, described, told, self.folder)
-
-    def stop_sensors(self) -> None:
-        """Only what is asked for runs from now on."""
-        (location,) = self.running.graphql(SENSORS)["repositoriesOrError"]["nodes"]
-        for sensor in location["sensors"]:
-            answer = self.running.graphql(STOP, id=sensor["sensorState"]["id"])
-            assert answer["stopSensor"]["__typename"] == "StopSensorMutationResult", answer
 
     def wait(self, *names: str) -> None:
         """Until they take runs."""
