@@ -85,7 +85,7 @@ bench: env ## the figures of docs/figures.md
 
 lock: $(UV) ## resolve the dependencies anew, without registry addresses
 	@$(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
-		pyproject.toml --extra dbt --extra langgraph --extra parquet --extra plots --group dev --output-file requirements.lock
+		pyproject.toml --extra dbt --extra langgraph --extra parquet --extra plots --extra scale --extra kubernetes --group dev --output-file requirements.lock
 
 clean: ## remove what the targets built
 	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache pkg_pipeline/dbt/target

@@ -55,8 +55,8 @@ def serve(url: str) -> None:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.adapters.text.tokens import TiktokenCounter
     from pkg_pipeline.api.app import create_app
-    from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies
+    from pkg_pipeline.api.server import serve as serve_app
     from pkg_pipeline.stages.recall.stage import RecallParts, RecallSettings
 
     pool = engine.pool(url, size=4, readonly=True)

@@ -25,8 +25,8 @@ def main(url: str, home: str) -> None:
     from pkg_pipeline.adapters.clock import SystemClock
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.api.app import create_app
-    from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies
+    from pkg_pipeline.api.server import serve as serve_app
     from pkg_pipeline.settings import Settings
     from pkg_pipeline.wiring import Memory
     from pkg_pipeline.wiring.contexts import context_settings

@@ -141,9 +141,14 @@ class Settings(SessionSettings):
     recall_rewrite: bool = False
     recall_rewrites_per_day: int = Field(default=200, ge=0, description="P32")
 
+    # Dagster's runs
+    run_broker: SecretStr | None = Field(default=None, description="a Redis server, from which workers take the runs")
+    most_runs: int = Field(default=3, ge=1, le=500, description="at once; with workers, as many as they can take")
+
     # serving
     api_host: str = "127.0.0.1"
     api_port: int = Field(default=8321, ge=0, le=65535)
+    api_workers: int = Field(default=1, ge=1, le=64, description="processes that answer, each of about one core")
     api_hosts: str = Field(default="", description="Names of a proxy under which the API is asked, comma between")
     dagster_port: int = Field(default=3000, ge=0, le=65535)
     dagster_token: SecretStr | None = Field(default=None, min_length=16, description="without one, new at each start")
@@ -249,7 +254,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Variables with own names; all others are ``PKG_`` + the field in capitals."""
 
 
-OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_")
+OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_", "PKG_WORKER_")
 """Variables used between parts of the program."""
 
 

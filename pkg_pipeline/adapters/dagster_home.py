@@ -1,5 +1,5 @@
-"""Dagster's home ``$PKG_HOME/dagster`` and its instance. The database URL is passed only by the environment
-(``PKG_DAGSTER_URL``): it has the password.
+"""Dagster's home ``$PKG_HOME/dagster`` and its instance. The URLs of database and broker are passed only by the
+environment (``PKG_DAGSTER_URL``, ``PKG_RUN_BROKER``): they have passwords.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,45 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
 URL_VARIABLE = "PKG_DAGSTER_URL"
+BROKER_VARIABLE = "PKG_RUN_BROKER"
 RECYCLE_SECONDS = 300
 MORE_CONNECTIONS = 20
 """Besides the one that is kept; closed after use."""
 MARK = "# Written by pkg-pipeline. Delete this line to keep changes of your own."
 
-YAML = f"""{MARK}
+USUAL_RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Where runs are executed and how many at once: with ``broker`` (a Redis URL) on Celery's workers, else by the code
+    server.
+    """
+
+    most: int = USUAL_RUNS
+    broker: str | None = None
+
+    @property
+    def yaml(self) -> str:
+        """The text of ``dagster.yaml``. Backfills leave places for what is live."""
+        text = _YAML.replace("MOST", str(self.most)).replace("BACKFILLS", str(max(1, self.most - 2)))
+        return text if self.broker is None else text.replace(_COORDINATOR, _COORDINATOR + _OFTEN) + _WORKERS
+
+
+_COORDINATOR = "  class: QueuedRunCoordinator\n"
+_OFTEN = "  config: {dequeue_interval_seconds: 1}\n"
+_WORKERS = f"""
+run_launcher:
+  module: pkg_pipeline.defs.celery_runs
+  class: WatchedCeleryRunLauncher
+  config:
+    broker:
+      env: {BROKER_VARIABLE}
+    backend:
+      env: {BROKER_VARIABLE}
+"""
+
+_YAML = f"""{MARK}
 storage:
   postgres:
     postgres_url:
@@ -46,14 +80,14 @@ run_coordinator:
 
 concurrency:
   runs:
-    max_concurrent_runs: 3
+    max_concurrent_runs: MOST
     tag_concurrency_limits:
       # one from the pages and one that was asked for otherwise leave a place for what is live
       - key: dagster/backfill
-        limit: 1
+        limit: BACKFILLS
       - key: pkg/lane
         value: backfill
-        limit: 1
+        limit: BACKFILLS
 
 run_monitoring:
   enabled: true
@@ -77,24 +111,27 @@ retention:
 """
 
 
-def write(home: Path) -> Path:
+def write(home: Path, running: Running | None = None) -> Path:
     """Create or update ``dagster.yaml`` in ``home``, unless the marker line was removed from it."""
+    text = (running or Running()).yaml
     file = home / "dagster.yaml"
     home.mkdir(parents=True, exist_ok=True)
     try:
         found = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         found = MARK
-    if MARK in found and found != YAML:
+    if MARK in found and found != text:
         partial = home / f".dagster.yaml.{os.getpid()}"
-        partial.write_text(YAML, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
         partial.replace(file)
     return file
 
 
-def environment(home: Path, url: str) -> dict[str, str]:
+def environment(home: Path, url: str, running: Running | None = None) -> dict[str, str]:
     """Variables of Dagster's processes. ``url`` is a libpq URL."""
+    broker = None if running is None else running.broker
     return {
+        **({} if broker is None else {BROKER_VARIABLE: broker}),
         "DAGSTER_HOME": str(home),
         URL_VARIABLE: sqlalchemy_url(url, driver="psycopg2", search_path=DAGSTER_SCHEMA),
         "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -102,10 +139,10 @@ def environment(home: Path, url: str) -> dict[str, str]:
 
 
 @contextmanager
-def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
+def instance(home: Path, url: str, running: Running | None = None) -> Iterator[DagsterInstance]:
     """The instance of this process, shared with the UI. Its tables are created on first use."""
-    write(home)
-    with in_environment(environment(home, url)):
+    write(home, running)
+    with in_environment(environment(home, url, running)):
         from dagster import DagsterInstance
 
         with DagsterInstance.from_config(str(home)) as found:
@@ -135,8 +172,8 @@ def _ping(connection: Any, _record: object, _proxy: object) -> None:
 
 
 @contextmanager
-def prepared(home: Path, url: str) -> Iterator[DagsterInstance]:
+def prepared(home: Path, url: str, running: Running | None = None) -> Iterator[DagsterInstance]:
     """As ``instance``, with tables created or migrated before several processes start."""
-    with instance(home, url) as found:
+    with instance(home, url, running) as found:
         found.upgrade()
         yield found

@@ -1,19 +1,14 @@
-"""Builds the HTTP application from its ports, and serves it. Adapters are chosen in ``wiring``."""
+"""Builds the HTTP application from its ports. Adapters are chosen in ``wiring``."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable
-
-import uvicorn
 from fastapi import Depends, FastAPI
 
-from pkg_pipeline.adapters.http.guard import HttpGuard, is_loopback
+from pkg_pipeline.adapters.http.guard import HttpGuard
 from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.chats import chat_routes
-from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.facts import fact_routes
 from pkg_pipeline.api.forgetting import forgetting_routes
 from pkg_pipeline.api.items import item_routes
@@ -29,16 +24,9 @@ from pkg_pipeline.api.sessions.routes import session_routes
 from pkg_pipeline.api.summarization import summarization_routes
 from pkg_pipeline.api.why import why_routes
 
-SHUTDOWN_SECONDS = 10
-BACKLOG = 2_048
-
 DESCRIPTION = """Tiered memory of a person's conversations: contexts within a token budget, timelines, summaries.
 
 Lists are `{items, next}`; `next` is the `cursor` of the page behind. Errors are RFC 9457 problem documents."""
-
-
-class CannotServe(Exception):
-    """The address cannot be served; the message says why and what to do."""
 
 
 def create_app(deps: ApiDependencies) -> FastAPI:
@@ -89,60 +77,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
             disk=deps.disk,
         )
         app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
-        app.add_middleware(Latencies, histogram=metrics.latency)
+        app.add_middleware(Latencies, metrics=metrics)
     app.add_middleware(HttpGuard, is_own_host=deps.is_own_host, answer=refused_by_guard)
     documentation.install(app)
     return app
-
-
-def check_address(host: str, *, has_tokens: bool) -> None:
-    """Raises CannotServe for an address that others can reach while no token is required."""
-    if not has_tokens and not is_loopback(host):
-        raise CannotServe(
-            f"{host} can be reached from other machines and no token protects the memory:"
-            " set PKG_API_TOKENS (name:scope:sha256-of-secret), or serve 127.0.0.1"
-        )
-
-
-def serve(
-    app: FastAPI,
-    *,
-    host: str,
-    port: int,
-    on_ready: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Serves until SIGINT or SIGTERM; ``on_ready`` gets the bound address (port 0 picks one). Raises CannotServe."""
-    listening = _listen(host, port)
-    with listening:
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            http=BoundedConnection,
-            ws="none",
-            lifespan="off",
-        )
-        shown = f"[{host}]" if ":" in host else host
-        on_ready(f"http://{shown}:{listening.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listening])
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Binds here instead of in the server, so that a taken port is one sentence and not a stack trace."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise CannotServe(f"{host} is not an address of this machine: {error.strerror or error}") from error
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise CannotServe(
-            f"{host}:{port} cannot be served: {error.strerror or error}; choose another --port"
-        ) from error
-    return listening

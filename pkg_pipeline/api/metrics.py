@@ -1,15 +1,20 @@
-"""Prometheus metrics of one server: figures read on request, and answer times; a registry per application."""
+"""Prometheus metrics of one server: figures read on request, and answer times; a registry per application. What several
+processes of a server count lies in files of theirs and is summed when read.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 UNMATCHED = "unmatched"
+SHARED_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Read by prometheus_client when it is imported."""
 
 FIGURES = {
     "total_interactions": "Interactions known.",
@@ -57,10 +64,12 @@ class ServerCounts:
 
     receipts_lost: Callable[[], int] | None = None
     window_holes: Callable[[], int] | None = None
+    shared: Path | None = None
+    """Folder of the files of a server's processes, ``SHARED_VARIABLE`` of each; None: there is one process."""
 
 
 class Metrics:
-    """``render`` gives the page; ``Latencies`` feeds ``latency``."""
+    """``render`` gives the page; ``Latencies`` feeds ``answered``."""
 
     def __init__(
         self,
@@ -71,30 +80,70 @@ class Metrics:
         server: ServerCounts | None = None,
         disk: Callable[[], Space | None] = lambda: None,
     ) -> None:
+        counts = server or ServerCounts()
         self.registry = CollectorRegistry(auto_describe=False)
-        self.latency = Histogram(
+        # what the processes share is read from their files alone, or it would be told twice
+        own = self.registry if counts.shared is None else None
+        self._latency = Histogram(
             "pkg_api_request_seconds",
             "Time from a request's head to its whole answer.",
             ("route", "method", "status"),
             buckets=LATENCY_BUCKETS,
-            registry=self.registry,
+            registry=own,
         )
+        lost = "Receipts of served contexts and windows that could not be kept."
+        holes = "Messages that windows left out and no summary stands for."
+        self._followers = [
+            _Follower(Counter(name, said, registry=own), count)
+            for name, said, count in (
+                ("pkg_context_receipts_lost", lost, counts.receipts_lost),
+                ("pkg_window_unsummarised_messages", holes, counts.window_holes),
+            )
+            if count is not None
+        ]
         self.registry.register(_MemoryCollector(store, params, clock))
-        self.registry.register(_ServerCollector(server or ServerCounts()))
+        if counts.shared is not None:
+            MultiProcessCollector(self.registry, str(counts.shared))
         self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
         """The page and content type in the format that ``accept`` asks for. Raises StoreUnavailable."""
+        self._follow()
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """One request; also tells the other processes what this one lost so far."""
+        self._latency.labels(route, method, str(status)).observe(seconds)
+        self._follow()
+
+    def _follow(self) -> None:
+        for follower in self._followers:
+            follower.follow()
+
+
+class _Follower:
+    """A counter that follows a number of this process, which only grows."""
+
+    def __init__(self, counter: Counter, count: Callable[[], int]) -> None:
+        self._counter, self._count = counter, count
+        self._told = 0
+        self._lock = threading.Lock()
+
+    def follow(self) -> None:
+        if self._count() > self._told:
+            with self._lock:
+                now = self._count()
+                self._counter.inc(now - self._told)
+                self._told = now
 
 
 class Latencies:
     """Middleware: answer times by route, not by path, so that names and ids do not become labels."""
 
-    def __init__(self, app: ASGIApp, histogram: Histogram) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
-        self._histogram = histogram
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -114,7 +163,7 @@ class Latencies:
         finally:
             route = getattr(scope.get("route"), "path", UNMATCHED)
             method = scope["method"] if route != UNMATCHED else "any"
-            self._histogram.labels(route, method, str(status)).observe(time.perf_counter() - started)
+            self._metrics.answered(route, method, status, time.perf_counter() - started)
 
 
 class _MemoryCollector(Collector):
@@ -127,21 +176,6 @@ class _MemoryCollector(Collector):
         yield from _queue(found, self._store.queue_counts())
         yield from _budgets(found)
         yield from _calls(found.ledger)
-
-
-class _ServerCollector(Collector):
-    def __init__(self, counts: ServerCounts) -> None:
-        lost = "Receipts of served contexts and windows that could not be kept."
-        holes = "Messages that windows left out and no summary stands for."
-        self._counted = (
-            ("pkg_context_receipts_lost", lost, counts.receipts_lost),
-            ("pkg_window_unsummarised_messages", holes, counts.window_holes),
-        )
-
-    def collect(self) -> Iterator[Metric]:
-        for name, said, count in self._counted:
-            if count is not None:
-                yield CounterMetricFamily(name, said, value=count())
 
 
 class _DiskCollector(Collector):

@@ -237,11 +237,11 @@ def _runs(memory: Memory) -> Iterator[_Work]:
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import local_runs as here
     from pkg_pipeline.defs.pipeline_memory import OpenedMemory
-    from pkg_pipeline.wiring.process import require_space
+    from pkg_pipeline.wiring.process import require_space, running
 
     require_space(memory.settings)
     pipeline = OpenedMemory(memory)
-    with dagster_home.instance(memory.settings.dagster_home, memory.url) as instance:
+    with dagster_home.instance(memory.settings.dagster_home, memory.url, running(memory.settings)) as instance:
         yield _Work(memory, here.LocalRuns(pipeline, instance), pipeline)
 
 

@@ -192,8 +192,9 @@ def _end_unfinished_runs(settings: Settings, url: str) -> None:
     if not backups.has_unfinished_runs(url):
         return
     from pkg_pipeline.defs.automation import orphans
+    from pkg_pipeline.wiring.process import running
 
-    with dagster_home.instance(settings.dagster_home, url) as instance:
+    with dagster_home.instance(settings.dagster_home, url, running(settings)) as instance:
         orphans.settle(instance, code_server_is_gone=True, processes_are_gone=True)
 
 

@@ -140,8 +140,9 @@ def _execute(
     """Loads Dagster, which takes seconds. Returns the failing checks."""
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import local_runs as here
+    from pkg_pipeline.wiring.process import running
 
-    with dagster_home.instance(memory.settings.dagster_home, memory.database_url) as instance:
+    with dagster_home.instance(memory.settings.dagster_home, memory.database_url, running(memory.settings)) as instance:
         runs = here.LocalRuns(memory, instance, log_level="DEBUG" if verbose else "CRITICAL", on_part=on_part)
         if keys:
             here.run_partitions(runs, assets[0], keys, on_row)

@@ -219,13 +219,18 @@ class Memory(Process):
 
     @contextmanager
     def serving_sessions(
-        self, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
+        self,
+        *,
+        reads: ConnectionPool,
+        recall: RecallParts,
+        connections: int = APPEND_CONNECTIONS,
+        wait_seconds: float = POOL_WAIT_SECONDS,
     ) -> Iterator[SessionWork]:
         """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
         written after the answer.
         """
         appending = engine.pool(
-            self.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
+            self.url, size=connections, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
         )
         try:
             self.windows.serving(reads, recall)

@@ -16,6 +16,7 @@ from pkg_pipeline.settings import Settings, variable_of
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
+    from pkg_pipeline.adapters.dagster_home import Running
     from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
     from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
     from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
@@ -121,6 +122,14 @@ class Process:
                 concurrency=settings.llm_concurrency if provider.is_paid else 1,
             ),
         )
+
+
+def running(settings: Settings) -> Running:
+    """How Dagster executes runs."""
+    from pkg_pipeline.adapters.dagster_home import Running
+
+    broker = settings.run_broker
+    return Running(settings.most_runs, None if broker is None else broker.get_secret_value())
 
 
 MEGABYTE = 1 << 20

@@ -37,6 +37,31 @@ def test_a_file_that_a_person_took_over_is_left_alone(tmp_path: Path) -> None:
     assert dagster_home.write(tmp_path).read_text(encoding="utf-8") == mine
 
 
+def test_backfills_leave_places_for_what_is_live() -> None:
+    def limits(running: dagster_home.Running) -> tuple[int, set[int]]:
+        runs = yaml.safe_load(running.yaml)["concurrency"]["runs"]
+        return runs["max_concurrent_runs"], {one["limit"] for one in runs["tag_concurrency_limits"]}
+
+    assert limits(dagster_home.Running()) == (3, {1})
+    assert limits(dagster_home.Running(1)) == (1, {1})
+    assert limits(dagster_home.Running(10)) == (10, {8})
+
+
+def test_with_a_broker_runs_go_to_workers_and_its_password_into_no_file(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = dagster_home.Running(4, "redis://:hunter2@127.0.0.1:1/0")
+    with dagster_home.prepared(tmp_path, database_url, running) as instance:
+        launcher = instance.run_launcher
+        assert type(launcher).__name__ == "WatchedCeleryRunLauncher"
+        assert launcher.broker == launcher.backend == running.broker  # type: ignore[attr-defined]
+        assert launcher.celery.conf.task_acks_late  # type: ignore[attr-defined]
+    assert "hunter2" not in (tmp_path / "dagster.yaml").read_text(encoding="utf-8")
+    monkeypatch.delenv(dagster_home.BROKER_VARIABLE, raising=False)
+    with dagster_home.instance(tmp_path, database_url) as instance:
+        assert type(instance.run_launcher).__name__ == "DefaultRunLauncher"
+
+
 def test_runs_are_kept_in_schema_dagster_and_found_again(tmp_path: Path, database_url: str) -> None:
     for _ in range(2):
         with dagster_home.prepared(tmp_path, database_url) as instance:

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from fastapi.testclient import TestClient
 
-from pkg_pipeline.api.app import CannotServe, check_address, serve
 from pkg_pipeline.api.models import Problem
 from pkg_pipeline.api.security import OPEN_PATHS, RANK, ApiToken, TokensWrong, parse_tokens
+from pkg_pipeline.api.server import CannotServe, check_address, serve
 from pkg_pipeline.stages.reads.stores import StoreUnavailable
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
 

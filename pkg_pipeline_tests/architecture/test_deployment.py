@@ -1,4 +1,4 @@
-"""docker-compose.yml, Dockerfile and workspace.yaml against the code; a wrong name shows without a Docker engine."""
+"""The compose files, Dockerfile and workspace.yaml against the code; a wrong name shows without a Docker engine."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 
 
-def test_the_file_keeps_to_the_compose_specification() -> None:
+def test_the_files_keep_to_the_compose_specification() -> None:
     """By the schema of the specification, which the checker brings along."""
     checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    found = subprocess.run([*checker, str(ROOT / "docker-compose.yml")], capture_output=True, text=True, check=False)
+    files = [str(ROOT / "docker-compose.yml"), str(ROOT / "docker-compose.scale.yml")]
+    found = subprocess.run([*checker, *files], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
 
 
@@ -48,7 +49,7 @@ def programs(compose: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_service_is_one_that_the_image_can_become(compose: dict[str, Any]) -> None:
     assert {name: one["command"] for name, one in programs(compose).items()} == {
-        name: [name] for name in service.SERVICES
+        name: [name] for name in service.SERVICES if name != "worker"
     }
 
 
@@ -94,6 +95,44 @@ def test_ports_of_health_checks_are_those_in_force(compose: dict[str, Any]) -> N
     assert str(service.CODE_PORT) in checks["code"]
 
 
+@pytest.fixture(scope="module")
+def scale() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker-compose.scale.yml").read_text(encoding="utf-8"))
+
+
+def test_with_workers_every_program_of_dagster_knows_the_broker(compose: dict[str, Any], scale: dict[str, Any]) -> None:
+    known = {variable_of(field) for field in Settings.model_fields} | set(ENVIRONMENT) | OTHERS
+    more = {name: one for name, one in scale["services"].items() if name != "redis"}
+    assert {*more} - {"worker", "importer"} == {*programs(compose)}
+    for one in more.values():
+        assert one["environment"]["PKG_RUN_BROKER"].startswith("redis://:${REDIS_PASSWORD:?")
+        assert one["environment"]["PKG_MOST_RUNS"] == "${PKG_MOST_RUNS:-4}"
+        assert set(one["environment"]) <= known | {service.QUEUES_VARIABLE}
+
+
+def test_workers_run_without_rights_and_finish_what_they_began(scale: dict[str, Any]) -> None:
+    for name in ("worker", "importer"):
+        one = scale["services"][name]
+        assert one["command"] == ["worker"]
+        assert (one["read_only"], one["cap_drop"], one["stop_grace_period"]) == (True, ["ALL"], "30m")
+        assert {"init", "redis"} == set(one["depends_on"])
+    assert "home:/home/memory/data" in scale["services"]["importer"]["volumes"], "the inbox"
+    assert "volumes" not in scale["services"]["worker"]
+    assert [name for name, one in scale["services"].items() if "ports" in one] == []
+
+
+def test_a_worker_needs_a_broker(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"home": tmp_path, "database_url": "postgresql://db/m"})
+    with pytest.raises(SettingsError, match="PKG_RUN_BROKER"):
+        service.command("worker", settings, {})
+    told = Settings.model_validate({**settings.model_dump(), "run_broker": "redis://:hunter2@queue:6379/0"})
+    argv, environment = service.command("worker", told, {"ANTHROPIC_API_KEY": "sk-1", service.NAME_VARIABLE: "a"})
+    assert "hunter2" not in " ".join(argv)
+    assert argv[argv.index("-n") + 1] == "a@%h"
+    assert environment["PKG_RUN_BROKER"] == "redis://:hunter2@queue:6379/0"
+    assert environment["ANTHROPIC_API_KEY"] == "sk-1"
+
+
 def test_a_deployment_needs_a_server_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="DATABASE_URL"):
         service.command("code", Settings(home=tmp_path), {})
@@ -129,7 +168,15 @@ def test_pages_that_others_can_reach_need_a_token_that_cannot_be_guessed(tmp_pat
 
 def test_an_unknown_service_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert service.main(["everything"]) == 2
-    assert "init|code|webserver|daemon|api" in capsys.readouterr().err
+    assert "init|code|webserver|daemon|api|worker" in capsys.readouterr().err
+
+
+def test_what_dagster_gives_a_container_as_its_arguments_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A code server of its chart, a run's Job: the image's entry point stands before them."""
+    passed: list[list[str]] = []
+    monkeypatch.setattr(service.os, "execvp", lambda file, given: passed.append([file, *given]))
+    service.main(["dagster", "api", "execute_run", "{}"])
+    assert passed == [["dagster", "dagster", "api", "execute_run", "{}"]]
 
 
 def test_the_workspace_names_the_definitions_and_nothing_else() -> None:

@@ -33,7 +33,7 @@ class EncodedKeys:
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
             sent: bytes | None = scope.get("raw_path")
             path = quote(scope["path"]) if sent is None else sent.decode("latin-1").partition("?")[0]
-            scope = {**scope, "path": path}
+            scope["path"] = path  # in place: the route found is read from it further out
         await self._app(scope, receive, send)
 
 

@@ -83,9 +83,10 @@ def _with_a_memory(settings: Settings, screen: Console) -> Settings:
 
 def _prepare(settings: Settings, url: str) -> None:
     """Creates Dagster's tables and ends runs left by a killed ``dev``."""
+    from pkg_pipeline.adapters.dagster_home import Running
     from pkg_pipeline.defs.automation import orphans
 
-    with dagster_home.prepared(settings.dagster_home, url) as instance:
+    with dagster_home.prepared(settings.dagster_home, url, Running(settings.most_runs)) as instance:
         orphans.settle(instance, code_server_is_gone=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import socket
@@ -19,13 +18,13 @@ from types import FrameType
 from urllib.error import URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
+from pkg_pipeline.adapters.process_environment import end_with_parent
 from pkg_pipeline.cli.terminal import CommandFailed
 
 POLL_SECONDS = 0.1
 POLITE_SECONDS = 15.0
 """Wait after SIGINT. Dagster's programs end within a few seconds."""
 FIRM_SECONDS = 5.0
-PR_SET_PDEATHSIG = 1
 
 Probe = Callable[[], bool]
 
@@ -101,7 +100,7 @@ class Group:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+                preexec_fn=end_with_parent if sys.platform == "linux" else None,
             )
 
     def _log(self, program: Program) -> Path:
@@ -182,14 +181,6 @@ def free_port(host: str, port: int, *, option: str) -> int:
 
 
 # ── processes ─────────────────────────────────────────────────────────────────────────────────
-
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-
-
-def _end_with_parent() -> None:
-    """In the child, before exec: the kernel ends it when this process is killed."""
-    if _libc is not None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _group_lives(child: subprocess.Popen[bytes]) -> bool:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
+import psycopg
 import yaml
 
 from pkg_pipeline.cli.programs.service import CODE_HOST_VARIABLE, CODE_PORT, CODE_PORT_VARIABLE
@@ -29,8 +31,10 @@ from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 
 ROOT = Path(__file__).resolve().parents[3]
 PASSWORD = "only-for-this-minute"
+NOW = "2025-03-15T12:00:00+00:00"
 START_SECONDS = 180.0
 POLL_SECONDS = 0.5
+LEAST_DAEMONS = 7
 ENTRYPOINT = [sys.executable, "-m", "pkg_pipeline.cli.programs.service"]
 
 Say = Callable[[str], object]
@@ -130,45 +134,63 @@ def in_order(services: Mapping[str, Any]) -> list[str]:
 
 
 @contextmanager
-def started(folder: Path, server: Cluster, *, say: Say = lambda _: None) -> Iterator[Topology]:
-    """Everything up and healthy; ended at the end, whatever happens."""
+def started(
+    folder: Path, server: Cluster, *, say: Say = lambda _: None, prepare: Callable[[], object] = lambda: None
+) -> Iterator[Topology]:
+    """Everything up and healthy; ended at the end, whatever happens. ``prepare`` fills the new tables."""
     services = compose()["services"]
     server.execute("CREATE ROLE memory_owner LOGIN PASSWORD 'only-for-this-minute'")
     server.create_database("deployed", owner="memory_owner")
-    ports = {"code": _free(), "webserver": _free(), "api": _free()}
+    ports = {"code": free_port(), "webserver": free_port(), "api": free_port()}
     topology = Topology(folder / "home", ports)
+    healthy = {"postgres"}
     try:
         for name in in_order(services):
             if name == "postgres":
                 continue
-            environment = _environment(services[name], server, topology)
+            for before in sorted(set(services[name].get("depends_on", {})) - healthy):
+                _wait_healthy(before, services[before], environment_of(services[before], server, topology), topology)
+                healthy.add(before)
+                say(f"{before} is healthy")
+            environment = environment_of(services[name], server, topology)
             if name == "init":
                 subprocess.run([*ENTRYPOINT, *services[name]["command"]], env=environment, check=True, cwd=folder)
+                healthy.add("init")
                 say("init ended")
+                prepare()
                 continue
-            with (folder / f"{name}.log").open("wb") as log:
-                topology.processes[name] = subprocess.Popen(
-                    [*ENTRYPOINT, *services[name]["command"]],
-                    env=environment,
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            _wait_healthy(name, services[name], environment, topology)
+            start(topology, name, services[name], environment, folder)
+        for name in sorted(set(topology.processes) - healthy):
+            _wait_healthy(name, services[name], environment_of(services[name], server, topology), topology)
             say(f"{name} is healthy (process {topology.processes[name].pid})")
         yield topology
     finally:
-        _end(topology)
+        end(topology, *topology.processes)
 
 
-def _environment(service: Mapping[str, Any], server: Cluster, topology: Topology) -> dict[str, str]:
+def start(
+    topology: Topology, name: str, service: Mapping[str, Any], environment: Mapping[str, str], folder: Path
+) -> None:
+    """In a process group of its own, as a container is one."""
+    with (folder / f"{name}.log").open("ab") as log:
+        topology.processes[name] = subprocess.Popen(
+            [*ENTRYPOINT, *service["command"]],
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def environment_of(service: Mapping[str, Any], server: Cluster, topology: Topology) -> dict[str, str]:
     from hashlib import sha256
 
     dropped = ("PKG_", "DATABASE_URL", "ANTHROPIC_", "DAGSTER_HOME")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    named = {key: substituted(value, {"POSTGRES_PASSWORD": PASSWORD}) for key, value in service["environment"].items()}
+    given = {"POSTGRES_PASSWORD": PASSWORD, "REDIS_PASSWORD": PASSWORD}
+    named = {key: substituted(value, given) for key, value in service["environment"].items()}
     # a container's names and ports as this machine has them
     moved = named["DATABASE_URL"].replace("memory:", "memory_owner:", 1)
     named["DATABASE_URL"] = moved.replace("@postgres:5432/memory", f"@127.0.0.1:{server.port}/deployed")
@@ -182,7 +204,7 @@ def _environment(service: Mapping[str, Any], server: Cluster, topology: Topology
         "PKG_API_PORT": str(topology.ports["api"]),
         "PKG_API_TOKENS": f"topology:read:{sha256(TOKEN.encode()).hexdigest()}",
         "PKG_DAGSTER_TOKEN": PAGES_TOKEN,
-        "PKG_NOW": "2025-03-15T12:00:00+00:00",
+        "PKG_NOW": NOW,
         "PYTHONPATH": str(ROOT),
         "PYTHONWARNINGS": "ignore",
     }
@@ -198,6 +220,10 @@ def _wait_healthy(name: str, service: Mapping[str, Any], environment: Mapping[st
     # as in the container: the daemon's own check needs Dagster's home and the address of its storage
     told = {**environment, "DAGSTER_HOME": str(topology.home / "dagster"), **_storage(environment)}
     deadline = time.monotonic() + START_SECONDS
+    while not _is_up(name, environment, topology):  # a check costs seconds of processor time
+        assert topology.processes[name].poll() is None, f"{name} ended with {topology.processes[name].poll()}"
+        assert time.monotonic() < deadline, f"{name} does not answer"
+        time.sleep(POLL_SECONDS)
     while True:
         found = subprocess.run(words, env=told, capture_output=True, check=False)
         if found.returncode == 0:
@@ -206,6 +232,16 @@ def _wait_healthy(name: str, service: Mapping[str, Any], environment: Mapping[st
         assert process.poll() is None, f"{name} ended with {process.returncode}"
         assert time.monotonic() < deadline, f"{name} does not become healthy: {found.stderr.decode()[-500:]}"
         time.sleep(POLL_SECONDS)
+
+
+def _is_up(name: str, environment: Mapping[str, str], topology: Topology) -> bool:
+    """Whether its check is worth asking: something listens, or the daemon has told of itself."""
+    if name in topology.ports:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", topology.ports[name])) == 0
+    with psycopg.connect(environment["DATABASE_URL"]) as connection:
+        row = connection.execute("SELECT count(*) FROM dagster.daemon_heartbeats").fetchone()
+    return row is not None and row[0] >= LEAST_DAEMONS
 
 
 def _moved(word: str, here: Mapping[str, str], ports: Mapping[str, int]) -> str:
@@ -220,12 +256,13 @@ def _storage(environment: Mapping[str, str]) -> dict[str, str]:
     return dagster_home.environment(Path(environment["PKG_HOME"]) / "dagster", environment["DATABASE_URL"])
 
 
-def _end(topology: Topology) -> None:
+def end(topology: Topology, *names: str) -> None:
     """By process group: a code server's runs are its children."""
-    for process in topology.processes.values():
+    ending = [topology.processes[name] for name in names]
+    for process in ending:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGTERM)
-    for process in topology.processes.values():
+    for process in ending:
         try:
             process.wait(timeout=20)
         except subprocess.TimeoutExpired:
@@ -233,17 +270,15 @@ def _end(topology: Topology) -> None:
             process.wait(timeout=10)
 
 
-def _free() -> int:
-    import socket
-
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def drop_in(topology: Topology, folder: Path) -> Path:
+def drop_in(topology: Topology, folder: Path, lines: list[dict[str, Any]]) -> Path:
     """A conversation in the inbox, written elsewhere and moved there at once."""
-    file = written(folder / "talk.jsonl", dialogue())
+    file = written(folder / f"talk-{len(lines)}.jsonl", lines)
     target = topology.home / "inbox" / file.name
     file.replace(target)
     old = time.time() - 60  # it is taken for settled
@@ -253,7 +288,7 @@ def drop_in(topology: Topology, folder: Path) -> Path:
 
 def walk(topology: Topology, folder: Path, *, say: Say = lambda _: None) -> dict[str, Any]:
     """One conversation through inbox, interactions and summaries by queued runs; what the API then serves."""
-    drop_in(topology, folder)
+    drop_in(topology, folder, dialogue())
     steps: list[tuple[str, dict[str, str]]] = [
         ("import_inbox", {}),
         ("build_interactions", {}),

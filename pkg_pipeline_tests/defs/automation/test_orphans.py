@@ -78,7 +78,7 @@ def will_retry(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
 
 def test_by_our_configuration_a_killed_run_is_started_again_once_and_one_that_failed_by_itself_never() -> None:
     """``dagster.yaml`` as it is written; the daemon starts again what bears the tag."""
-    ours = yaml.safe_load(dagster_home.YAML)
+    ours = yaml.safe_load(dagster_home.Running().yaml)
     assert ours["run_monitoring"]["enabled"] is True
     assert ours["run_retries"] == {"enabled": True, "max_retries": 1, "retry_on_asset_or_op_failure": False}
     with dg.instance_for_test(overrides={"run_retries": ours["run_retries"]}) as instance:
