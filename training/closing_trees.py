@@ -40,7 +40,7 @@ from training.worlds import World
 WEIGHTS = Path(closing_context.__file__).with_name("closing.npz")
 NEAR_A_RENEWAL = 2
 """Lines around one that renews an item are no counterexamples."""
-LEAST_JUDGED = 0.3
+LEAST_JUDGED = 0.15
 """Closings from this probability on tell how probable an item's closing is."""
 RIGHT = 0.86
 """Of all that is closed as certain."""
