@@ -13,6 +13,7 @@ from pkg_pipeline.offline.evidence import Heard, claims
 from pkg_pipeline.offline.judging import Judged
 from pkg_pipeline.offline.matters import Open, roots_of_text
 from pkg_pipeline.offline.reading import Reading
+from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.weighing import is_question
 
 QUOTE_CHARS = 300
@@ -56,14 +57,23 @@ def put_off(
         line = renewed.said.line
         said = [one.day for one in find_dates(line.message.text, line.language, line.day) if one.day >= line.day]
         day = said[-1] if said else due_date(line.message.text, line.language, line.day)
-        return _renewed(shown, quote_of(renewed.said, item), line.message.number, day)
+        again = next((one for one in repeats if one.sentence.line == line.index), None)
+        text = None if again is None else _newest(reading, shown, item, again)
+        return _renewed(shown, quote_of(renewed.said, item), line.message.number, day, text)
     if repeats:
         last = repeats[-1]
-        return _renewed(shown, last.sentence.text, reading.lines[last.sentence.line].message.number, last.due)
+        number = reading.lines[last.sentence.line].message.number
+        return _renewed(shown, last.sentence.text, number, last.due, _newest(reading, shown, item, last))
     return None
 
 
-def _renewed(shown: ShownItem, quote: str, number: int, due: date | None) -> CandidateChange:
+def _newest(reading: Reading, shown: ShownItem, item: Open, again: FoundAction) -> str | None:
+    """The words of the promise as it was made again, if the same side owes it and they say what it is about."""
+    is_of_it = again.owner == shown.owner and roots_of_text(again.sentence.text) & item.matter.roots
+    return described(again.sentence, reading, again.before) if is_of_it else None
+
+
+def _renewed(shown: ShownItem, quote: str, number: int, due: date | None, text: str | None) -> CandidateChange:
     is_new = due is not None and due != shown.due_date
     return CandidateChange(
         ref=shown.ref,
@@ -71,5 +81,6 @@ def _renewed(shown: ShownItem, quote: str, number: int, due: date | None) -> Can
         quote=quote[:QUOTE_CHARS].rstrip(),
         numbers=(number,),
         due_date=due.isoformat() if due is not None and is_new else None,
+        text=text,
         probability=RENEWED_PROBABILITY,
     )

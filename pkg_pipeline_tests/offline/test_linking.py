@@ -127,18 +127,18 @@ def test_what_is_given_up_is_cancelled(said: list[tuple[str, str]], language: La
 
 
 @pytest.mark.parametrize(
-    ("said", "language"),
+    ("said", "language", "text"),
     [
-        ([("Anna", "I'll send you the contract tomorrow")], "en"),
-        ([("Anna", "Договор пришлю завтра")], "ru"),
-        ([("Anna", "我明天把合同发给你")], "zh"),
+        ([("Anna", "I'll send you the contract tomorrow")], "en", "I'll send you the contract tomorrow."),
+        ([("Anna", "Договор пришлю завтра")], "ru", "Договор пришлю завтра."),
+        ([("Anna", "我明天把合同发给你")], "zh", "我明天把合同发给你。"),
     ],
 )
-def test_a_promise_given_again_renews_the_item_and_makes_no_twin(
-    said: list[tuple[str, str]], language: Language
+def test_a_promise_given_again_renews_the_item_in_its_newest_words_and_makes_no_twin(
+    said: list[tuple[str, str]], language: Language, text: str
 ) -> None:
     result = linked(told(*said, language=language), *OPEN[language])
-    assert [(c.ref, c.to, c.due_date) for c in result.changes] == [("a1", "renewed", "2024-03-12")]
+    assert [(c.ref, c.to, c.due_date, c.text) for c in result.changes] == [("a1", "renewed", "2024-03-12", text)]
     assert result.repeats == {0}
 
 
