@@ -80,7 +80,7 @@ def link(
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
             cancelled_by(shown_item, items[index], given_up.get(index))
-            or _closed(shown_item.ref, items[index], kept.get(index), reading)
+            or _closed(shown_item.ref, items[index], _kept(kept.get(index), items[index], of_it), reading)
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
         )
         if change is not None:
@@ -132,6 +132,12 @@ def _silently(
     )
     by_line = {reading.lines[place].message.number for place in taken}
     return [end for end in ends if end is not None and end.to == "done" and not by_line.intersection(end.numbers)]
+
+
+def _kept(found: Judged | None, item: Open, again: Sequence[FoundAction]) -> Judged | None:
+    """What keeps an item, unless it is the sentence that promises it again."""
+    is_promise = found is not None and quote_of(found.said, item) in {one.sentence.text for one in again}
+    return None if is_promise else found
 
 
 def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> CandidateChange | None:

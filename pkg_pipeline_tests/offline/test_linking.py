@@ -142,6 +142,14 @@ def test_a_promise_given_again_renews_the_item_in_its_newest_words_and_makes_no_
     assert result.repeats == {0}
 
 
+def test_a_promise_said_again_word_for_word_is_not_kept_by_it() -> None:
+    """ "Signed" is a word of completion elsewhere."""
+    item = shown("a1", "I will send the signed letter.", owner="self")
+    result = linked(told(("Me", "I will send the signed letter.")), item)
+    assert [(c.ref, c.to) for c in result.changes] == [("a1", "renewed")]
+    assert result.repeats == {0}
+
+
 def test_a_later_price_supersedes_the_earlier_one() -> None:
     source = told(("Anna", "Let's make the price of the shop sign 420 dollars then"), ("Me", "Deal, 420 for the sign"))
     standing = (
