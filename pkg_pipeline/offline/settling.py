@@ -12,7 +12,7 @@ from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.evidence import Heard, claims
 from pkg_pipeline.offline.judging import Judged
 from pkg_pipeline.offline.matters import Open, roots_of_text
-from pkg_pipeline.offline.reading import Reading
+from pkg_pipeline.offline.reading import Reading, Sentence
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.weighing import is_question
 
@@ -57,20 +57,22 @@ def put_off(
         line = renewed.said.line
         said = [one.day for one in find_dates(line.message.text, line.language, line.day) if one.day >= line.day]
         day = said[-1] if said else due_date(line.message.text, line.language, line.day)
-        again = next((one for one in repeats if one.sentence.line == line.index), None)
-        text = None if again is None else _newest(reading, shown, item, again)
-        return _renewed(shown, quote_of(renewed.said, item), line.message.number, day, text)
+        quote = quote_of(renewed.said, item)
+        again = next((one for one in line.sentences if one.text[:QUOTE_CHARS].rstrip() == quote), None)
+        is_owners = shown.owner == ("self" if line.speaker.is_self else "them")
+        text = _newest(reading, item, again) if again is not None and is_owners else None
+        return _renewed(shown, quote, line.message.number, day, text)
     if repeats:
         last = repeats[-1]
         number = reading.lines[last.sentence.line].message.number
-        return _renewed(shown, last.sentence.text, number, last.due, _newest(reading, shown, item, last))
+        text = _newest(reading, item, last.sentence, last.before) if last.owner == shown.owner else None
+        return _renewed(shown, last.sentence.text, number, last.due, text)
     return None
 
 
-def _newest(reading: Reading, shown: ShownItem, item: Open, again: FoundAction) -> str | None:
-    """The words of the promise as it was made again, if the same side owes it and they say what it is about."""
-    is_of_it = again.owner == shown.owner and roots_of_text(again.sentence.text) & item.matter.roots
-    return described(again.sentence, reading, again.before) if is_of_it else None
+def _newest(reading: Reading, item: Open, again: Sentence, before: Sentence | None = None) -> str | None:
+    """The words by which an item is promised again, if they say what it is about."""
+    return described(again, reading, before) if roots_of_text(again.text) & item.matter.roots else None
 
 
 def _renewed(shown: ShownItem, quote: str, number: int, due: date | None, text: str | None) -> CandidateChange:

@@ -149,7 +149,7 @@ def test_prompts_grow_until_a_fold_stands_for_them() -> None:
     # four messages are folded, before the fifth; then tier 1 stands there, the newest two messages whether folded or
     # not, and what no fold covers
     summary = LetterCounter().count(
-        "[Conversation Summary]\nForty letters were said here.\n\n[Recallable Topics]: letters\n"
+        f"[Conversation Summary]\nuser: “{WORDS}”\n\n[Recallable Topics]: letters\n"  # too short to be shown true
         "Use the recall_memory tool to retrieve details about any topic above."
     )
     assert [turn.prompt_tokens for turn in turns[:3]] == [17, 37, 7 + 20 + summary]
