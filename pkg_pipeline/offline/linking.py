@@ -19,7 +19,7 @@ from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
-from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
+from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
 from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.95
@@ -136,7 +136,8 @@ def _silently(
 
 def _kept(found: Judged | None, item: Open, again: Sequence[FoundAction]) -> Judged | None:
     """What keeps an item, unless it is the sentence that promises it again."""
-    is_promise = found is not None and quote_of(found.said, item) in {one.sentence.text for one in again}
+    told = None if found is None else sentence_of(found.said, item)
+    is_promise = told is not None and told.text in {one.sentence.text for one in again}
     return None if is_promise else found
 
 

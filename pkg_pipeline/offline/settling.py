@@ -21,22 +21,24 @@ CANCELLED_PROBABILITY = 0.88
 RENEWED_PROBABILITY = 0.9
 
 
-def quote_of(said: Heard, item: Open | None = None) -> str:
-    """The sentence that says it, of those that speak of ``item`` if any does; what stands for the file where a message
-    has no words.
-    """
-    sentences = [one.text for one in said.line.sentences]
-    if not sentences:
-        return said.line.placeholder[:QUOTE_CHARS]
-    told = [text for text in sentences if not is_question(text)] or sentences
+def sentence_of(said: Heard, item: Open | None = None) -> Sentence | None:
+    """The sentence that says it, of those that speak of ``item`` if any does; None where a message has no words."""
+    sentences = said.line.sentences
+    told = [one for one in sentences if not is_question(one.text)] or sentences
     wanted = frozenset[str]() if item is None else item.matter.roots
 
-    def weight(text: str) -> tuple[int, int, int]:
-        roots = roots_of_text(text)
-        done = len(deeds_done(text)) + len(claims(text))
+    def weight(one: Sentence) -> tuple[int, int, int]:
+        roots = roots_of_text(one.text)
+        done = len(deeds_done(one.text)) + len(claims(one.text))
         return (2 * bool(done) + bool(roots & wanted), done, len(roots))
 
-    return max(told, key=weight)[:QUOTE_CHARS].rstrip()
+    return max(told, key=weight, default=None)
+
+
+def quote_of(said: Heard, item: Open | None = None) -> str:
+    """The words of ``sentence_of``; what stands for the file where a message has none."""
+    sentence = sentence_of(said, item)
+    return said.line.placeholder[:QUOTE_CHARS] if sentence is None else sentence.text[:QUOTE_CHARS].rstrip()
 
 
 def cancelled_by(shown: ShownItem, item: Open, given_up: Judged | None) -> CandidateChange | None:
@@ -57,11 +59,10 @@ def put_off(
         line = renewed.said.line
         said = [one.day for one in find_dates(line.message.text, line.language, line.day) if one.day >= line.day]
         day = said[-1] if said else due_date(line.message.text, line.language, line.day)
-        quote = quote_of(renewed.said, item)
-        again = next((one for one in line.sentences if one.text[:QUOTE_CHARS].rstrip() == quote), None)
+        again = sentence_of(renewed.said, item)
         is_owners = shown.owner == ("self" if line.speaker.is_self else "them")
         text = _newest(reading, item, again) if again is not None and is_owners else None
-        return _renewed(shown, quote, line.message.number, day, text)
+        return _renewed(shown, quote_of(renewed.said, item), line.message.number, day, text)
     if repeats:
         last = repeats[-1]
         number = reading.lines[last.sentence.line].message.number

@@ -63,8 +63,10 @@ def is_pieced(text: str, spoken: Sentences, people: Sequence[Person], quote: str
 
     Which of what they name belongs together no rule can tell then.
     """
+    if len(spoken.messages) < PIECES:
+        return False
     wanted = _things_said(text, _scene(text, spoken, people))
-    return len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
+    return len(wanted & meant(quote)) <= HALF * len(wanted)
 
 
 def says_too_little(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:

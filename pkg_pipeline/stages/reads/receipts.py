@@ -12,7 +12,7 @@ from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext
-from pkg_pipeline.stages.reads.short_ids import id_of
+from pkg_pipeline.stages.reads.short_ids import full_or_short
 from pkg_pipeline.stages.reads.stores import EntityUnknown
 
 if TYPE_CHECKING:
@@ -93,10 +93,7 @@ def kept_receipt(store: PostgresReceiptReads, receipt_id: UUID) -> KeptReceipt:
 
 def receipt_id_of(store: PostgresReceiptReads, asked: str) -> UUID:
     """The id given in full, or by its first digits. Raises ReceiptUnknown."""
-    try:
-        return UUID(asked)
-    except ValueError:
-        return id_of(asked, store.ids_between, what="receipt", unknown=ReceiptUnknown)
+    return full_or_short(asked, store.ids_between, what="receipt", unknown=ReceiptUnknown)
 
 
 def receipt_json(one: KeptReceipt) -> dict[str, Any]:

@@ -22,3 +22,13 @@ def id_of(asked: str, between: Callable[[UUID, UUID], Sequence[UUID]], *, what: 
         if found:
             raise unknown(f"several {what}s begin with {digits}; give more of the id")
     raise unknown(f"there is no {what} {asked!r}; an id is the one of a list, at least {SHORT_ID} digits of it")
+
+
+def full_or_short(
+    asked: str, between: Callable[[UUID, UUID], Sequence[UUID]], *, what: str, unknown: type[Exception]
+) -> UUID:
+    """As ``id_of``, but an id in full is not looked up: whoever reads the row says what became of it."""
+    try:
+        return UUID(asked)
+    except ValueError:
+        return id_of(asked, between, what=what, unknown=unknown)

@@ -11,7 +11,7 @@ from uuid import UUID
 from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.reads.short_ids import id_of
+from pkg_pipeline.stages.reads.short_ids import full_or_short
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
@@ -62,10 +62,7 @@ class Reader:
 
 def line_id_of(store: PostgresWhyReads, asked: str) -> UUID:
     """The id given in full, or by its first digits, as lists print it. Raises LineUnknown."""
-    try:
-        return UUID(asked)
-    except ValueError:
-        return id_of(asked, store.ids_between, what="served line", unknown=LineUnknown)
+    return full_or_short(asked, store.ids_between, what="served line", unknown=LineUnknown)
 
 
 def why(store: PostgresWhyReads, line_id: UUID) -> dict[str, Any]:
