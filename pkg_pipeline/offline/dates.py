@@ -174,14 +174,11 @@ def _week_of(today: date, m: re.Match[str], rule: Words, words: Words) -> date |
 
 
 def _weekday_of_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
-    """ "Saturday 26" where the next 26th but one at most is a Saturday; else the number counts something else."""
-    for months in range(3):
-        year, month = _later_month(today, months)
-        day = _number(m["day"], words)
-        if 1 <= day <= monthrange(year, month)[1] and (found := date(year, month, day)) >= today:
-            if found.weekday() == words["weekdays"][m["weekday"].lower()]:
-                return found
-    return None
+    """The next day with that number ("Saturday 26") that falls on the weekday; else the number counts something."""
+    weekday, number = words["weekdays"][m["weekday"].lower()], _number(m["day"], words)
+    months = (_later_month(today, months) for months in range(3))
+    days = (date(year, month, number) for year, month in months if 1 <= number <= monthrange(year, month)[1])
+    return next((day for day in days if day >= today and day.weekday() == weekday), None)
 
 
 def _slashed(today: date, m: re.Match[str], _rule: Words, _words: Words) -> date | None:

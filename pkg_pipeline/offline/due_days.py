@@ -25,7 +25,6 @@ EVENT_REACH = 12
 """Lines before a duty that may name the day that "by then" means, or on which what is brought is needed."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """A text that may name the day of a duty; ``role``: what it is to the duty."""

@@ -104,7 +104,7 @@ def test_what_is_due_so_long_before_another_day(said: list[str], language: Langu
         (["Тося: пришли таблицы до следующей среды", "Я: хорошо, пришлю до среды"], "ru", "2024-05-22"),
         (["小唐: 下周五之前把表格发我", "我: 好，周五前发你"], "zh", "2024-05-24"),
         (["Тося: забери костюм 24-го", "Я: заберу с утра"], "ru", "2024-05-24"),
-        (["Tess: please sign the lease and return it by the 28th", "Me: reading it tonight with tea"], "en", "2024-05-28"),
+        (["Tess: please sign the lease by the 28th", "Me: reading it tonight with tea"], "en", "2024-05-28"),
     ],
 )
 def test_an_answer_that_only_says_the_asked_day_again_leaves_it(said: list[str], language: Language, day: str) -> None:
