@@ -1,4 +1,4 @@
-"""What a forked process loaded at its first use, for the process that it was forked from: it would be loaded each time."""
+"""What a forked process loaded at its first use, for the process that it was forked from: else each loads it anew."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ def kept() -> tuple[Pair, ...] | None:
         if int(file["worlds"]) != worlds.checksum(every()):
             return None
         names, rows = file["names"].tolist(), (file["features"] / 10**DECIMALS).tolist()
-        told = zip(rows, file["right"].tolist(), file["folds"].tolist(), json.loads(file["said"].tobytes()), strict=True)
+        said = json.loads(file["said"].tobytes())
+        told = zip(rows, file["right"].tolist(), file["folds"].tolist(), said, strict=True)
         return tuple(
             Pair(dict(zip(names, row, strict=True)), right, (talk, place), old, words, fold)
             for row, right, fold, (talk, place, old, words) in told
