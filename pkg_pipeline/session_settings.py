@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
+
+from pkg_pipeline.place_settings import PlaceSettings
 
 
-class SessionSettings(BaseModel):
+class SessionSettings(PlaceSettings):
     """Thresholds of folding and of the window."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_policy: Literal["hysteresis", "sliding", "interval"] = "hysteresis"
     session_strategy: Literal["rolling", "retrieval", "hybrid"] = Field(default="hybrid", description="T1")
