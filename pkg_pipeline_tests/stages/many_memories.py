@@ -40,27 +40,17 @@ def marks_in(text: str) -> set[str]:
 @contextmanager
 def deployment(server_url: str, home: Path, *, count: int) -> Iterator[str]:
     """The URL of the own memory, filled as well and with the mark 0, beside ``count`` named ones, ``m1`` and so on."""
-    own = f"d_{uuid.uuid4().hex[:12]}"
-    url = engine.with_database(server_url, own)
-    with psycopg.connect(server_url, autocommit=True) as server:
-        _copy(server, own, databases.TEMPLATE)
-        try:
-            words.fill(url, home)
-            places = _places(url)
-            for number in range(1, count + 1):
-                _copy(server, memories.database_of(url, name_of(number)), own)
-            for number in range(count + 1):
-                with psycopg.connect(
-                    url_of(url, number), options="-csession_replication_role=replica", cursor_factory=psycopg.ClientCursor
-                ) as connection:
-                    given = {"from": words.IBAN, "to": mark_of(number)}
-                    given |= {f"small_{key}": value.lower() for key, value in given.items()}
-                    connection.execute(places, given)
-            yield url
-        finally:
-            found = server.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", (own,)).fetchall()
-            for (database,) in found:
-                server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
+    with named_deployment(server_url) as url, psycopg.connect(server_url, autocommit=True) as server:
+        words.fill(url, home)
+        places = _places(url)
+        for number in range(1, count + 1):
+            _copy(server, memories.database_of(url, name_of(number)), memories.own_database(url))
+        for number in range(count + 1):
+            options = "-csession_replication_role=replica"
+            with psycopg.connect(url_of(url, number), options=options, cursor_factory=psycopg.ClientCursor) as one:
+                given = {"from": words.IBAN, "to": mark_of(number)}
+                one.execute(places, given | {f"small_{key}": value.lower() for key, value in given.items()})
+        yield url
 
 
 def _copy(server: psycopg.Connection, name: str, template: str) -> None:
@@ -88,3 +78,21 @@ def _places(url: str) -> sql.Composed:
                 changes.append(sql.SQL(change).format(place=place, name=name, kind=sql.SQL(kind)))  # type: ignore[arg-type]
     assert len(changes) > 10, "the filled memory has the text in many places"
     return sql.SQL("; ").join(changes)
+
+
+@contextmanager
+def named_deployment(server_url: str) -> Iterator[str]:
+    """The URL of an own memory that is empty; at the end it goes with every memory that was made beside it."""
+    own = f"d_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server_url, autocommit=True) as server:
+        _copy(server, own, databases.TEMPLATE)
+        try:
+            yield engine.with_database(server_url, own)
+        finally:
+            _drop(server, own)
+
+
+def _drop(server: psycopg.Connection, own: str) -> None:
+    found = server.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", (own,)).fetchall()
+    for (database,) in found:
+        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
