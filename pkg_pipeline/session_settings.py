@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
-
-from pkg_pipeline.place_settings import PlaceSettings
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 
-class SessionSettings(PlaceSettings):
+class SessionSettings(BaseModel):
     """Thresholds of folding and of the window."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_policy: Literal["hysteresis", "sliding", "interval"] = "hysteresis"
     session_strategy: Literal["rolling", "retrieval", "hybrid"] = Field(default="hybrid", description="T1")

@@ -16,7 +16,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 
 from pkg_pipeline.memory.items.fact_rules import ConfirmRules, rules_by_type
 from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS
-from pkg_pipeline.place_settings import MEMORIES_FOLDER, MEMORY_NAME, OF_THE_DEPLOYMENT
+from pkg_pipeline.place_settings import MEMORIES_FOLDER, MEMORY_NAME, OF_THE_DEPLOYMENT, PlaceSettings
 from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
 
@@ -24,7 +24,7 @@ class SettingsError(Exception):
     """An invalid setting: which, and what it may be."""
 
 
-class Settings(SessionSettings):
+class Settings(SessionSettings, PlaceSettings):
     """All settings. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps variables."""
 
     api_tokens: SecretStr | None = None

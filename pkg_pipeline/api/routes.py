@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
     """Ports of the routes. ``receipts`` None switches them off; empty ``tokens`` allow loopback only, and only those of
-    ``memory`` are known; ``is_own_host`` knows this server's names. Optional parts that are None leave out their routes, and without ``relevant`` a context's
-    hint changes nothing.
+    ``memory`` are known; ``is_own_host`` knows this server's names. Optional parts that are None leave out their
+    routes, and without ``relevant`` a context's hint changes nothing.
     """
 
     reads: PostgresReadStore

@@ -92,8 +92,12 @@ def _settings(asked: Settings, home: Path) -> Settings:
         own.write_text(f'timezone = "{account.TIMEZONE}"\nllm = "offline"\n', encoding="utf-8")
     return asked.model_copy(
         update={
-            **{"home": home, "database_url": None, "memory": None},
-            **{"now": now, "llm": "offline", "timezone": account.TIMEZONE},
+            "home": home,
+            "database_url": None,
+            "memory": None,
+            "now": now,
+            "llm": "offline",
+            "timezone": account.TIMEZONE,
         }
     )
 

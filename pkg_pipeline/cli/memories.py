@@ -31,7 +31,10 @@ def _name(given: str) -> str:
 
 
 _Name = Annotated[
-    str, typer.Argument(callback=_name, metavar="NAME", help="Small letters, digits, _ and -; a letter first.", show_default=False)
+    str,
+    typer.Argument(
+        callback=_name, metavar="NAME", help="Small letters, digits, _ and -; a letter first.", show_default=False
+    ),
 ]
 
 

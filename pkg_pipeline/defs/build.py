@@ -76,7 +76,11 @@ def build_definitions(
             memories.build_job(),
             *long_threads.build_jobs(chosen),
         ],
-        schedules=[*schedules.build(timezone=zone, start=start), purge.build_schedule(chosen), memories.build_schedule(chosen)],
+        schedules=[
+            *schedules.build(timezone=zone, start=start),
+            purge.build_schedule(chosen),
+            memories.build_schedule(chosen),
+        ],
         sensors=[
             *sensors.build(chosen, start=start),
             first_month.build(start),

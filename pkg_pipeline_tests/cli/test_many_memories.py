@@ -5,7 +5,6 @@ All have the same ids and the same conversations, but for a mark in the words th
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -83,9 +82,7 @@ def test_every_route_serves_the_mark_of_its_memory_and_no_other(
     assert serving_it[1] == serving_it[2] >= LEAKING
 
 
-def test_no_command_that_reads_shows_another_memory(
-    three: tuple[str, Path], given: Program, tmp_path: Path
-) -> None:
+def test_no_command_that_reads_shows_another_memory(three: tuple[str, Path], given: Program, tmp_path: Path) -> None:
     url, given.home = three
     given.variables |= {**GIVEN, "DATABASE_URL": url}
     shown: dict[int, set[str]] = {OWN: set(), 1: set(), 2: set()}
@@ -242,5 +239,5 @@ def unknown_like(value: str) -> str:
     """Of the same form and length, and nowhere."""
     if _ID.fullmatch(value):
         return str(uuid4())
-    place, _, rest = value.partition(":")
-    return f"{place}:{''.join(itertools.islice(itertools.cycle('qx'), len(rest)))}" if "/" not in rest else f"{place}:qx/{rest[3:]}"
+    begin, _, end = value.rpartition("/" if "/" in value else ":")
+    return f"{begin.replace(':c1', ':qx')}{value[len(begin)]}{'qx' * len(end)}"

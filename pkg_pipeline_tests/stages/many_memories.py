@@ -1,5 +1,5 @@
-"""Many memories of one deployment on the run's server: copies of a filled one, each with a mark of its own wherever words
-of messages can get to. All ids are the same in all of them, so that nothing but the memory tells them apart.
+"""Many memories of one deployment on the run's server: copies of a filled one, each with a mark of its own wherever
+words of messages can get to. All ids are the same in all of them, so that nothing but the memory tells them apart.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def require(connection: Connection) -> None:
         )
 
 
-class GuardedPool(ConnectionPool):
+class _Pool(ConnectionPool):
     """Closes connections whose prepared statements a migration made unusable. After one timeout further callers wait at
     most ``STARVED_WAIT_SECONDS``: the several steps that end a run would otherwise add up to minutes.
     """
@@ -249,7 +249,7 @@ def pool(
     """
     logging.getLogger("psycopg").addHandler(QUIET)
     url = libpq_url(url)
-    return GuardedPool(
+    return _Pool(
         url,
         min_size=1,
         max_size=size,

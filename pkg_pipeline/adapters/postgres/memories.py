@@ -1,7 +1,7 @@
 """The memories of one server, a database each beside the deployment's own: made by copying, listed, dropped.
 
-``OWN.NAME`` holds the memory NAME. ``OWN.TEMPLATE`` is what is copied, ``OWN.NEW`` one that is being made, names that no
-memory can have. A memory is there from the moment its database is renamed, and gone from the moment it takes no
+``OWN.NAME`` holds the memory NAME. ``OWN.TEMPLATE`` is what is copied, ``OWN.NEW`` one that is being made: names that
+no memory can have. A memory is there from the moment its database is renamed, and gone from the moment it takes no
 connections: what a killed process left before or after is cleared by the next one.
 """
 
@@ -16,8 +16,14 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import class_row
 
-from pkg_pipeline.adapters.postgres.engine import Connection, DatabaseUnavailable, connect, libpq_url, value
-from pkg_pipeline.adapters.postgres.engine import with_database as with_database
+from pkg_pipeline.adapters.postgres.engine import (
+    Connection,
+    DatabaseUnavailable,
+    connect,
+    libpq_url,
+    value,
+    with_database,
+)
 from pkg_pipeline.adapters.postgres.migrations import migrate
 
 LOCK = 7_310_526
@@ -77,7 +83,7 @@ def listed(url: str) -> list[MemoryRow]:
             "SELECT substr(datname, length(%(begin)s) + 1) AS memory, pg_database_size(oid) AS bytes,"
             " (SELECT count(*) FROM pg_stat_activity AS a WHERE a.datid = d.oid) AS connections"
             " FROM pg_database AS d WHERE starts_with(datname, %(begin)s) AND datallowconn"
-            ' AND substr(datname, length(%(begin)s) + 1) ~ \'^[a-z]\' ORDER BY datname COLLATE "C"',
+            " AND substr(datname, length(%(begin)s) + 1) ~ '^[a-z]' ORDER BY datname COLLATE \"C\"",
             {"begin": f"{own_database(url)}."},
         ).fetchall()
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from pkg_pipeline.adapters.postgres.engine import WAIT_SECONDS, Connection, GuardedPool, libpq_url, pooled
+from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES, WAIT_SECONDS, Connection, libpq_url, pooled
 
 IDLE_SECONDS = 60.0
 
@@ -150,7 +150,7 @@ class SharedConnections:
         return _Shared(room, url, wait_seconds, pooled(url, readonly=readonly, now=now), is_checked=checks)
 
 
-class _Shared(GuardedPool):
+class _Shared(ConnectionPool):
     """One database's part of a room. Never opened as a pool of its own: it starts no thread."""
 
     def __init__(self, room: Room, url: str, wait_seconds: float, given: dict[str, Any], *, is_checked: bool) -> None:
@@ -159,9 +159,18 @@ class _Shared(GuardedPool):
         self._is_left = False
 
     def opened(self) -> Connection:
-        found: Connection = psycopg.connect(self._url, **self._given)
-        found._pool = self  # type: ignore[attr-defined]  # else the end of its block would close it
-        return found
+        return psycopg.connect(self._url, **self._given)
+
+    @contextmanager
+    def connection(self, timeout: float | None = None) -> Iterator[Connection]:
+        found = self.getconn(timeout)
+        try:
+            yield found
+        except SCHEMA_CHANGES:
+            found.close()
+            raise
+        finally:
+            self.putconn(found)
 
     def getconn(self, timeout: float | None = None) -> Connection:
         if self._is_left:

@@ -1,4 +1,4 @@
-"""Named memories under the Dagster of the own one: who gets a run, what it does, and that nothing of it is another's."""
+"""Named memories under the Dagster of the own one: who gets a run, what it does, and whose records it leaves."""
 
 from __future__ import annotations
 
