@@ -53,12 +53,14 @@ class OpenMemory:
     used: float
     users: int = 1
     is_left: bool = False
+    is_closed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def close_if_left(self) -> None:
         """Once, when the last request is answered."""
         with self.lock:
-            if self.is_left and not self.users:
+            if self.is_left and not self.users and not self.is_closed:
+                self.is_closed = True
                 self.closing.close()
 
 
@@ -77,6 +79,7 @@ class OpenMemories:
         self._open, self._identify, self._on_sweep = open_, identify, on_sweep
         self._most, self._idle_seconds = most, idle_seconds
         self._there: dict[str, OpenMemory] = {}
+        self._left: set[OpenMemory] = set()
         self._opening: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
         self._doors = ThreadPoolExecutor(OPENED_AT_ONCE, thread_name_prefix="memories")
@@ -96,8 +99,8 @@ class OpenMemories:
         with self._lock:
             memory.users -= 1
             memory.used = time.monotonic()
-        if memory.is_left:
-            self._doors.submit(memory.close_if_left)
+        if memory.is_left and not memory.users:
+            threading.Thread(target=memory.close_if_left, daemon=True).start()  # it may wait for records
 
     def sweep(self) -> None:
         """Closes what nobody has asked for long, and of too many those that were asked least lately."""
@@ -115,11 +118,11 @@ class OpenMemories:
         self._ended.set()
         self._doors.shutdown(wait=True)
         with self._lock:
-            left = list(self._there.values())
-            for one in left:
-                one.users = 0
+            for one in list(self._there.values()):
                 self._forget(one)
+            left, self._left = self._left, set()
         for one in left:
+            one.users = 0
             one.close_if_left()
 
     def _recent(self, name: str) -> OpenMemory | None:
@@ -157,6 +160,7 @@ class OpenMemories:
     def _forget(self, memory: OpenMemory) -> None:
         memory.is_left = True
         del self._there[memory.name]
+        self._left = {one for one in self._left if not one.is_closed} | {memory}
 
     def _sweep_for_ever(self) -> None:
         while not self._ended.wait(SWEEP_SECONDS):

@@ -15,6 +15,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import class_row
+from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import (
     Connection,
@@ -104,6 +105,17 @@ def names(url: str) -> list[str]:
 def identity(connection: Connection, database: str) -> int | None:
     """The number of a database, which one of the same name made later does not have; None where it is not there."""
     return value(connection, "SELECT oid::bigint FROM pg_database WHERE datname = %s AND datallowconn", (database,))
+
+
+def others(connections: ConnectionPool) -> list[int]:
+    """Numbers of the databases that belong to other memories of the same deployment as the connected one."""
+    with connections.connection() as connection:
+        found = connection.execute(
+            "WITH own AS (SELECT split_part(current_database(), '.', 1) AS name)"
+            " SELECT oid::bigint FROM pg_database, own WHERE datname <> current_database()"
+            " AND (datname = own.name OR starts_with(datname, own.name || '.'))"
+        ).fetchall()
+    return [int(row[0]) for row in found]
 
 
 def require(url: str, name: str) -> None:
