@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import class_row
+from psycopg.rows import class_row, scalar_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import (
@@ -93,12 +93,12 @@ def names(url: str) -> list[str]:
     """As ``listed``; cheaper."""
     begin = f"{own_database(url)}."
     with connect(url, search_path="public", autocommit=True) as connection:
-        found = connection.execute(
+        found = connection.cursor(row_factory=scalar_row).execute(
             "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND datallowconn"
             ' ORDER BY datname COLLATE "C"',
             (begin,),
-        ).fetchall()
-    there = [str(row[0]).removeprefix(begin) for row in found]
+        )
+        there = [str(database).removeprefix(begin) for database in found]
     return [name for name in there if name[:1].islower()]
 
 
@@ -110,12 +110,12 @@ def identity(connection: Connection, database: str) -> int | None:
 def others(connections: ConnectionPool) -> list[int]:
     """Numbers of the databases that belong to other memories of the same deployment as the connected one."""
     with connections.connection() as connection:
-        found = connection.execute(
+        found = connection.cursor(row_factory=scalar_row).execute(
             "WITH own AS (SELECT split_part(current_database(), '.', 1) AS name)"
             " SELECT oid::bigint FROM pg_database, own WHERE datname <> current_database()"
             " AND (datname = own.name OR starts_with(datname, own.name || '.'))"
-        ).fetchall()
-    return [int(row[0]) for row in found]
+        )
+        return [int(number) for number in found]
 
 
 def require(url: str, name: str) -> None:
@@ -176,10 +176,10 @@ def _alone(url: str, clean: Clean) -> Iterator[Connection]:
     with connect(url, search_path="public", autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))  # the connection's end releases it
         begin = f"{own_database(url)}."
-        half = connection.execute(
+        half = connection.cursor(row_factory=scalar_row).execute(
             "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND NOT datallowconn", (begin,)
-        ).fetchall()
-        for (database,) in half:
+        )
+        for database in half.fetchall():
             _finish(connection, str(database), str(database).removeprefix(begin), clean)
         yield connection
 
