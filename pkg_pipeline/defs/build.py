@@ -73,7 +73,7 @@ def build_definitions(
             mart_job.build(),
             purge.build_job(chosen),
             message_batches.build_job(),
-            memories.build_job(),
+            memories.build_job(chosen),
             *long_threads.build_jobs(chosen),
         ],
         schedules=[
@@ -86,7 +86,7 @@ def build_definitions(
             first_month.build(start),
             backfills.build(),
             message_batches.build_sensor(),
-            memories.build_sensor(),
+            memories.build_sensor(chosen),
             *long_threads.build_sensors(chosen),
             *run_failures.build(chosen),
         ],

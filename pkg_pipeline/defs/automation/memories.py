@@ -20,7 +20,7 @@ from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.hops import ASSETS, CHUNKS, FOLDS, INTERACTIONS, ITEMS, MESSAGES, SUMMARIES
 from pkg_pipeline.defs.lanes import INBOX_QUEUE, LANE_TAG, MEMORY_TAG, QUEUE_TAG, REASON_TAG, SCHEDULED_TAG, asks_all
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
-from pkg_pipeline.settings import Settings, SettingsError, load
+from pkg_pipeline.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from pkg_pipeline.defs.local_runs import LocalRuns, OnRow, RunRow
@@ -46,7 +46,7 @@ BY_DAY = tuple(hop.asset for hop in (MESSAGES, INTERACTIONS, ITEMS, FOLDS, SUMMA
 """What a sensor asks for; profiles, archive and marts are the night's."""
 
 
-def build_job() -> dg.JobDefinition:
+def build_job(settings: Settings) -> dg.JobDefinition:
     @dg.op(name="work_off", description="What is due of the memory in the run's tag, for ten minutes at most.")
     def work_off(context: dg.OpExecutionContext) -> None:
         from pkg_pipeline.adapters import dagster_home
@@ -67,12 +67,12 @@ def build_job() -> dg.JobDefinition:
                 context.log.error(f"{row.asset} {row.partition or ''}: {row.error}")
 
         with translated(f"the work of {name or 'no memory'}"):
-            settings = memories.settings_of(load(), name)
-            if settings.memory is None:
+            chosen = memories.settings_of(settings, name)
+            if chosen.memory is None:
                 raise SettingsError(f"{MEMORY_TAG}: the run's tag names no memory")
             with (
-                opened(settings) as memory,
-                dagster_home.instance(settings.dagster_home, memory.database_url, running(settings)) as own,
+                opened(chosen) as memory,
+                dagster_home.instance(chosen.dagster_home, memory.database_url, running(chosen)) as own,
             ):
                 _work_off(context, memory, LocalRuns(memory, own, lane="live"), heard)
                 if asks_all(context.run.tags):
@@ -110,7 +110,7 @@ def _work_off(context: dg.OpExecutionContext, memory: PipelineMemory, runs: "Loc
     run_due(runs, memory, ASSETS if is_nightly else BY_DAY, heard, is_over=is_over)
 
 
-def build_sensor(*, wall: requests.Wall = time.time) -> dg.SensorDefinition:
+def build_sensor(settings: Settings, *, wall: requests.Wall = time.time) -> dg.SensorDefinition:
     @dg.sensor(
         name=SENSOR,
         job_name=JOB,
@@ -119,7 +119,6 @@ def build_sensor(*, wall: requests.Wall = time.time) -> dg.SensorDefinition:
         description="The memories with names, in turn: one run for each that has something to do.",
     )
     def memories(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        settings = load()
         names = _names(settings)
         if not names:
             return dg.SkipReason("there is no memory with a name")
@@ -151,7 +150,7 @@ def build_schedule(settings: Settings) -> dg.ScheduleDefinition:
         description="Each night every memory with a name: also its profiles, archive and marts.",
     )
     def memories_at_three(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
-        names = _names(load())
+        names = _names(settings)
         if not names:
             return dg.SkipReason("there is no memory with a name")
         at = context.scheduled_execution_time.isoformat()
@@ -162,10 +161,15 @@ def build_schedule(settings: Settings) -> dg.ScheduleDefinition:
 
 
 def _names(settings: Settings) -> list[str]:
-    """None where the settings are of one memory alone."""
-    from pkg_pipeline.wiring import memories
+    """None where the settings are of one memory alone, or no server runs; a tick starts none."""
+    from pkg_pipeline import wiring
+    from pkg_pipeline.adapters.postgres import memories
+    from pkg_pipeline.adapters.server.embedded import EmbeddedError
 
-    return [] if settings.memory is not None else memories.names(settings)
+    try:
+        return [] if settings.memory is not None else memories.names(wiring.database_url(settings, start=False))
+    except EmbeddedError:
+        return []
 
 
 def _in_turn(names: Sequence[str], after: str) -> Iterator[str]:
