@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.wiring.process import Process, require_space, while_there_is_space
 
@@ -229,7 +228,7 @@ class Memory(Process):
         """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
         written after the answer.
         """
-        appending = engine.pool(
+        appending = self.pool(
             self.url, size=connections, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
         )
         try:

@@ -37,7 +37,7 @@ READING = {
 }
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
-    *("backup", "restore", "uninstall", "forget", "chats", "receipts", "why", "rebuild"),
+    *("backup", "restore", "uninstall", "forget", "chats", "receipts", "why", "rebuild", "memories"),
 }
 """Commands that read no conversation, write, or show one line or block by its id. ``backup`` holds all tables."""
 
