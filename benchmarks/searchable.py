@@ -28,14 +28,13 @@ import psycopg
 from benchmarks.fresh_memory import Cost, FreeEmbedder, FreshMemory, fresh_memory
 from benchmarks.import_rate import EN, RU, START, write_messages
 from pkg_pipeline.memory.hashing import chat_id
-from pkg_pipeline.stages.recall.chunks import DayReport
 from pkg_pipeline.wiring import chunks as wired
 
 EVER = "SELECT min(day), max(day) FROM interactions"
 BYTES = """
 SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
 WHERE c.relnamespace = 'pkg'::regnamespace AND c.relkind IN ('r', 'p')"""
-RETURNED = 3
+FIRST_ROUNDS = 3
 """Rounds that are not counted: caches and plans come into being."""
 
 
@@ -88,16 +87,12 @@ def counting() -> Iterator[list[int]]:
         psycopg.Cursor.execute, psycopg.Cursor.copy = execute, copy  # type: ignore[method-assign]
 
 
-def make_searchable(made: FreshMemory, chat: str) -> list[DayReport]:
-    built = made.memory.build_interactions([chat_id("jsonl", chat)])
-    assert built.interactions, built
-    days = [row.key for row in made.memory.partitions.due("memory_chunks", now=made.memory.clock.now())]
-    from datetime import date
-
-    found = list[DayReport]()
-    for day in days:
-        found += made.memory.chunks.build((date.fromisoformat(day), date.fromisoformat(day)))
-    return found
+def make_all_searchable(made: FreshMemory) -> None:
+    made.memory.build_interactions()
+    with made.memory.connections.connection() as connection:
+        days = connection.execute(EVER).fetchone()
+    assert days is not None
+    made.memory.chunks.build(days)
 
 
 def one_more(made: FreshMemory, lengths: list[int], rounds: int, profiler: cProfile.Profile | None) -> None:
@@ -107,14 +102,14 @@ def one_more(made: FreshMemory, lengths: list[int], rounds: int, profiler: cProf
         for length in lengths:
             talk = Conversation(length, is_group=is_group)
             made.memory.import_path(talk.write(made.folder / "talk.jsonl", length), self_rule="none")
-            make_searchable(made, talk.name)
+            make_all_searchable(made)
             for way in ("append", "import"):
                 costs, statements = list[Cost](), 0
-                for number in range(RETURNED + rounds):
+                for number in range(FIRST_ROUNDS + rounds):
                     line = talk.line()
                     path = made.folder / "one.jsonl"
                     path.write_text(json.dumps(line) + "\n", encoding="utf-8")
-                    if profiler is not None and number >= RETURNED:
+                    if profiler is not None and number >= FIRST_ROUNDS:
                         profiler.enable()
                     with made.costing() as cost, counting() as count:
                         if way == "append":
@@ -123,11 +118,13 @@ def one_more(made: FreshMemory, lengths: list[int], rounds: int, profiler: cProf
                             made.memory.sessions.append(f"jsonl:{talk.name}", [("", given)])
                         else:
                             made.memory.import_path(path, self_rule="none")
-                        done = make_searchable(made, talk.name)
+                        built = made.memory.build_interactions([chat_id("jsonl", talk.name)])
+                        done = made.memory.chunks.make_at_once(built)
                     if profiler is not None:
                         profiler.disable()
-                    assert sum(one.chunks - one.kept for one in done) >= 1, done
-                    if number >= RETURNED:
+                    assert done is not None, built
+                    assert done.chunks > done.kept, done
+                    if number >= FIRST_ROUNDS:
                         costs += cost
                         statements = count[0]
                 cpu, own, server, wall = (
@@ -152,13 +149,10 @@ def many(messages: int, profiler: cProfile.Profile | None) -> None:
             made.memory.import_path(export, self_rule="none")
         with made.costing() as steps["interactions"]:
             made.memory.build_interactions()
-        with made.memory.connections.connection() as connection:
-            days = connection.execute(EVER).fetchone()
-        assert days is not None
         if profiler is not None:
             profiler.enable()
         with made.costing() as steps["chunks with vectors"]:
-            made.memory.chunks.build(days)
+            make_all_searchable(made)
         if profiler is not None:
             profiler.disable()
         size, chunks = made.value(BYTES) - before, made.value("SELECT count(*) FROM memory_chunks")

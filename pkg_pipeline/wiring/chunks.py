@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
@@ -16,7 +17,7 @@ from pkg_pipeline.memory.recall.records import CHUNKS_VERSION
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.partitions import FinishedPartition
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured, Vectors
-from pkg_pipeline.stages.recall import chunks, reembed
+from pkg_pipeline.stages.recall import at_once, chunks, reembed
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps, DayReport
 from pkg_pipeline.stages.recall.records import Space, VectorRow
@@ -27,6 +28,8 @@ from pkg_pipeline.wiring.process import require_space, while_there_is_space
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
+    from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
+    from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.wiring.process import Process
 
 WORDS_ALONE = "words"
@@ -53,13 +56,21 @@ class ChunkWork:
 
         return chunks.build_days(days, deps=self._deps(model), on_day=tell)
 
+    def make_at_once(self, built: InteractionsReport) -> DayReport | None:
+        """Chunks of what was just built; None where some is left to its day."""
+        return at_once.make_at_once(built, deps=self._deps(self._model()[0]))
+
     def mark_outdated(self) -> bool:
         """Mark all days if the indexing rules or the space changed; returns whether they did."""
         return self._store.mark_outdated(f"{CHUNKS_VERSION} {self._model()[0] or WORDS_ALONE}")
 
-    def _deps(self, model: str | None) -> ChunkDeps:
+    @cached_property
+    def _analyzer(self) -> SnowballTerms:
         from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
+        return SnowballTerms()
+
+    def _deps(self, model: str | None) -> ChunkDeps:
         vectorising = None
         if model is not None:
             space = self._spaces.active() or self._spaces.open(model)
@@ -67,7 +78,7 @@ class ChunkWork:
         return ChunkDeps(
             store=self._store,
             partitions=self._process.partitions,
-            analyzer=SnowballTerms(),
+            analyzer=self._analyzer,
             clock=self._process.clock,
             vectorising=vectorising,
         )

@@ -133,6 +133,12 @@ class Memory(Process):
         self.monitoring.recount()
         return report
 
+    def make_searchable(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
+        """As ``build_interactions``; where little changed, recall finds it from now on, else once its days are run."""
+        built = self.build_interactions(chats)
+        self.chunks.make_at_once(built)
+        return built
+
     def summarize(
         self,
         days: tuple[date, date],

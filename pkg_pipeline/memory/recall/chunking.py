@@ -72,6 +72,20 @@ def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMe
         before.append(current)
 
 
+def continued_chunks(
+    interaction: ChunkedInteraction, after: datetime, messages: Iterable[ChunkedMessage]
+) -> Iterator[Chunk]:
+    """Of ``message_chunks`` those that messages said behind ``after`` bring or change, given the last messages of the
+    interaction: all of it, or at least twice REACH_PASSAGES with words before the new ones.
+    """
+    said = list(messages)
+    before = [one.id for one in said if one.sent_at <= after and passages(one.text)]
+    unchanged = {*before[:-REACH_PASSAGES]}
+    for chunk in message_chunks(interaction, said):
+        if chunk.message_ids[0] not in unchanged:
+            yield chunk
+
+
 def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedText]) -> Iterator[Chunk]:
     """The chunks of an interaction's summary, decisions, action items, facts and folds.
 
