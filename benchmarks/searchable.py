@@ -118,7 +118,7 @@ def one_more(made: FreshMemory, lengths: list[int], rounds: int, profiler: cProf
                             made.memory.sessions.append(f"jsonl:{talk.name}", [("", given)])
                         else:
                             made.memory.import_path(path, self_rule="none")
-                        built = made.memory.build_interactions([chat_id("jsonl", talk.name)])
+                        built = made.memory.build_interactions([chat_id("jsonl", talk.name)], alone=True)
                         done = made.memory.chunks.make_at_once(built)
                     if profiler is not None:
                         profiler.disable()

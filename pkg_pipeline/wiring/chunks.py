@@ -48,17 +48,20 @@ class ChunkWork:
         self, days: tuple[date, date], *, on_day: Callable[[DayReport], None] = lambda _: None
     ) -> list[DayReport]:
         """Build outdated chunks in the closed range of days; terms only if no embedder is usable."""
-        model, remark = self._model()
+        model, remark, active = self._model()
 
         def tell(report: DayReport) -> None:
             report.add_reason(remark)
             on_day(report)
 
-        return chunks.build_days(days, deps=self._deps(model), on_day=tell)
+        return chunks.build_days(days, deps=self._deps(model, active), on_day=tell)
 
     def make_at_once(self, built: InteractionsReport) -> DayReport | None:
         """Chunks of what was just built; None where some is left to its day."""
-        return at_once.make_at_once(built, deps=self._deps(self._model()[0]))
+        if not built.touched:
+            return None
+        model, _, active = self._model()
+        return at_once.make_at_once(built, deps=self._deps(model, active))
 
     def mark_outdated(self) -> bool:
         """Mark all days if the indexing rules or the space changed; returns whether they did."""
@@ -70,10 +73,10 @@ class ChunkWork:
 
         return SnowballTerms()
 
-    def _deps(self, model: str | None) -> ChunkDeps:
+    def _deps(self, model: str | None, active: Space | None) -> ChunkDeps:
         vectorising = None
         if model is not None:
-            space = self._spaces.active() or self._spaces.open(model)
+            space = active or self._spaces.open(model)
             vectorising = Vectorising(self._embedder(model), space, PostgresVectorStore(self._process.connections))
         return ChunkDeps(
             store=self._store,
@@ -83,18 +86,19 @@ class ChunkWork:
             vectorising=vectorising,
         )
 
-    def _model(self) -> tuple[str | None, str | None]:
-        """(model to embed with, note if the settings name another).
+    def _model(self) -> tuple[str | None, str | None, Space | None]:
+        """(model to embed with, note if the settings name another, active space).
 
         Spaces are never mixed (B4): new chunks go into the active space.
         """
         wanted = embedder_name(self._process.settings)
         if wanted is None or (active := self._spaces.active()) is None or active.model == wanted:
-            return wanted, None
-        return active.model, (
+            return wanted, None, None if wanted is None else active
+        remark = (
             f"the vectors in use are of {active.model}, the settings name {wanted}; to change over: "
             f"pkg-pipeline reembed --to {wanted}"
         )
+        return active.model, remark, active
 
     def _embedder(self, model: str) -> Embedder:
         if model not in self._embedders:

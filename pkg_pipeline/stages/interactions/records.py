@@ -69,6 +69,7 @@ class InteractionRow:
     token_count: int
     important_count: int
     language: Language
+    language_shares: tuple[int, ...] | None
     first_external_id: str
     input_hash: str
     participants: tuple[ParticipantRow, ...]
@@ -78,7 +79,7 @@ class InteractionRow:
 @dataclass(frozen=True, slots=True)
 class Continued:
     """An interaction as it was built before what is new behind it; ``input_hash`` is of all its messages now, ``texts``
-    are of all before, where they are too few to have told its language. ``participants``: messages and tokens of each.
+    are of all before, where they count for its language and no shares were kept. ``participants``: messages and tokens.
     """
 
     id: UUID
@@ -91,6 +92,7 @@ class Continued:
     language: Language
     first_external_id: str
     input_hash: str
+    language_shares: tuple[int, ...] | None
     texts: tuple[str, ...]
     participants: Mapping[UUID, tuple[int, int]]
 

@@ -64,14 +64,23 @@ class InteractionsReport:
 
 
 def build_interactions(
-    store: PostgresInteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
+    store: PostgresInteractionStore,
+    *,
+    clock: Clock,
+    params: InteractionParams,
+    chats: Collection[UUID] | None = None,
+    alone: bool = False,
 ) -> InteractionsReport:
     """Update the interactions of changed chats; one transaction per batch.
 
-    With ``chats``: these, then up to OTHERS_AT_MOST waiting chats that no other run holds.
+    With ``chats``: these, then, unless they are built ``alone``, up to OTHERS_AT_MOST waiting chats that no other run
+    holds.
     """
     now = clock.now()
     made = _build(store, store.dirty_chats(chats), now=now, params=params, waits=True)
+    if alone:
+        store.refresh_totals(chats)
+        return made
     if chats is not None:
         others = store.dirty_chats(limit=OTHERS_AT_MOST)
         made += _build(store, others, now=now, params=params, waits=False)

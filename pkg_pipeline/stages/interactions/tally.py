@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.attribution import NEIGHBOURS, named_in, with_neighbours
 from pkg_pipeline.memory.message.sessionise import is_completed
-from pkg_pipeline.memory.text.language import detect
+from pkg_pipeline.memory.text.language import most_of, shares_of
 from pkg_pipeline.stages.interactions.records import (
     LANGUAGE_MESSAGES,
     Belongings,
@@ -148,6 +148,7 @@ def interaction(tally: Tally, messages: Iterable[Read], *, now: datetime, params
     assert first is not None, "there is no interaction without a message"
     assert last is not None, "there is no interaction without a message"
     is_silent = is_completed(last.sent_at, now, timedelta(seconds=params.gap_seconds))
+    shares = shares_of(tally.texts)
     participants, belongings = _participants(tally, tally.owned(first.sent_at) if tally.is_group else {})
     return InteractionRow(
         id=hashing.interaction_id(hashing.chat_key(chat.source, chat.external_id), first.external_id),
@@ -159,7 +160,8 @@ def interaction(tally: Tally, messages: Iterable[Read], *, now: datetime, params
         message_count=tally.live,
         token_count=tally.tokens,
         important_count=tally.important,
-        language=detect(tally.texts),
+        language=most_of(shares),
+        language_shares=tuple(shares),
         first_external_id=first.external_id,
         input_hash=input_hash,
         participants=participants,
@@ -204,26 +206,27 @@ def longer(
     """The interaction that goes on, and how many messages were new; None where nothing was said. Of ``belongings`` only
     the new ones.
     """
-    tally, known = Tally(chat), deque[Read](maxlen=2 * NEIGHBOURS)
+    tally, context = Tally(chat), deque[Read](maxlen=2 * NEIGHBOURS)
     is_new = False
     for message, named in messages:
         if message.sent_at <= before.ended_at:
             if not message.is_deleted:
-                known.append((message, named))
+                context.append((message, named))
             continue
         if not is_new and tally.is_group:
-            for one in known:
+            for one in context:
                 tally.mark(*one)
         is_new = True
         tally.take(message, named)
     if tally.last is None:
         return None
     last, live = tally.last, before.message_count + tally.live
-    language = before.language
+    shares = before.language_shares
     if before.message_count < LANGUAGE_MESSAGES:
-        language = detect([*before.texts, *tally.texts][:LANGUAGE_MESSAGES])
+        added = shares_of(tally.texts[: LANGUAGE_MESSAGES - before.message_count])
+        shares = tuple(map(sum, zip(shares or shares_of(before.texts), added, strict=True)))
     tally.live, tally.tokens = live, before.token_count + tally.tokens
-    owned = tally.newly_owned(before.started_at, len(known)) if tally.is_group else {}
+    owned = tally.newly_owned(before.started_at, len(context)) if tally.is_group else {}
     participants, belongings = _participants(tally, owned, before.participants)
     row = InteractionRow(
         id=before.id,
@@ -235,7 +238,8 @@ def longer(
         message_count=live,
         token_count=tally.tokens,
         important_count=before.important_count + tally.important,
-        language=language,
+        language=before.language if shares is None else most_of(shares),
+        language_shares=shares,
         first_external_id=before.first_external_id,
         input_hash=before.input_hash,
         participants=participants,

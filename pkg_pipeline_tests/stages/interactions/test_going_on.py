@@ -14,7 +14,7 @@ from pkg_pipeline_tests.stages.recount import assert_recounts
 BUILT = {
     "interactions": """
         SELECT id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
-               first_external_id, input_hash FROM interactions""",
+               first_external_id, input_hash, language_shares FROM interactions""",
     "participants": "SELECT * FROM interaction_participants",
     "belongings": """
         SELECT b.entity_id, m.external_id, b.interaction_id, b.sent_at FROM message_entities b
@@ -102,6 +102,21 @@ def test_an_answer_from_before_to_what_comes_now_has_all_read(rig: Rig) -> None:
     done = rig.build()
     assert done.messages == 9
     assert done.touched[0].continued_after is None
+    parts = built(rig)
+    rig.empty()
+    rig.take(lines)
+    rig.build()
+    assert built(rig) == parts
+
+
+def test_one_that_was_built_before_shares_were_kept_has_its_texts_read_once(rig: Rig) -> None:
+    lines = [line("c", number, minute=number, sender=PEOPLE[number % 2], text=WORDS[number % 3]) for number in range(9)]
+    rig.take(lines[:-1])
+    rig.build()
+    with rig.connection() as connection:
+        connection.execute("UPDATE interactions SET language_shares = NULL")
+    rig.take(lines[-1:])
+    rig.build()
     parts = built(rig)
     rig.empty()
     rig.take(lines)

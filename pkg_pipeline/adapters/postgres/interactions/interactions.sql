@@ -73,8 +73,8 @@ CROSS JOIN LATERAL (
 -- texts that tell their language where not enough have told it, and where the messages begin that decide to whom the new
 -- ones and their neighbours belong. Not those in which something answers a message that came only now.
 SELECT i.id, i.day, i.started_at, i.ended_at, i.message_count, i.token_count, i.important_count, i.language, i.first_external_id,
-       h.input_hash, p.entities, p.counts, p.tokens,
-       CASE WHEN i.message_count < %(telling)s THEN ARRAY(
+       h.input_hash, p.entities, p.counts, p.tokens, CASE WHEN cardinality(i.language_shares) = %(languages)s THEN i.language_shares END AS language_shares,
+       CASE WHEN i.message_count < %(telling)s AND cardinality(i.language_shares) IS DISTINCT FROM %(languages)s THEN ARRAY(
            SELECT CASE WHEN g.is_group THEN t.content ELSE left(t.content, 400) END FROM live_texts t
            WHERE t.chat_id = i.chat_id AND t.sent_at BETWEEN i.started_at AND i.ended_at) ELSE '{}' END AS texts,
        CASE WHEN g.is_group THEN coalesce((
@@ -138,21 +138,22 @@ INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(
 WITH given AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(is_eligible)s::boolean[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
         %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(important_count)s::int[],
-        %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[])
+        %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[], %(language_shares)s::text[])
         AS g (id, chat_id, is_eligible, day, started_at, ended_at, status, message_count, token_count, important_count,
-              language, first_external_id, input_hash)
+              language, first_external_id, input_hash, language_shares)
 ), before AS (
     SELECT i.id, i.day FROM interactions i JOIN given g USING (id) WHERE i.day <> g.day
 ), saved AS (
     INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count,
-                              language, first_external_id, input_hash)
+                              language, first_external_id, input_hash, language_shares)
     SELECT id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
-           first_external_id, input_hash
+           first_external_id, input_hash, language_shares::bigint[]
     FROM given
     ON CONFLICT (id) DO UPDATE SET
         day = excluded.day, started_at = excluded.started_at, ended_at = excluded.ended_at, status = excluded.status,
         message_count = excluded.message_count, token_count = excluded.token_count,
-        important_count = excluded.important_count, language = excluded.language, input_hash = excluded.input_hash
+        important_count = excluded.important_count, language = excluded.language, input_hash = excluded.input_hash,
+        language_shares = excluded.language_shares
     WHERE (interactions.day, interactions.started_at, interactions.ended_at, interactions.status, interactions.message_count,
            interactions.token_count, interactions.important_count, interactions.language, interactions.input_hash)
        IS DISTINCT FROM

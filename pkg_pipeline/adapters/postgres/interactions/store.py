@@ -18,6 +18,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
+from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.message.attribution import NEIGHBOURS
 from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.interactions.records import (
@@ -152,6 +153,7 @@ def _continued(connection: Connection, stretches: list[_Stretch]) -> list[_Stret
         to_at=[one.to_at for one in going],
         is_group=[one.is_group for one in going],
         telling=LANGUAGE_MESSAGES,
+        languages=len(LANGUAGES),
         context=CONTEXT_MESSAGES,
     )
     known = {row.id: row for row in rows}
@@ -166,7 +168,7 @@ def _from_there(stretch: _Stretch, row: Any) -> _Stretch:
     entities, counts, tokens = (columns.pop(name) for name in ("entities", "counts", "tokens"))
     read_from = columns.pop("read_from")
     participants = dict(zip(entities, zip(counts, tokens, strict=True), strict=True))
-    continued = Continued(**{**columns, "texts": tuple(row.texts)}, participants=participants)
+    continued = Continued(**columns, participants=participants)
     return stretch._replace(chat=replace(stretch.chat, continued=continued), from_at=read_from)
 
 
@@ -212,6 +214,10 @@ class PostgresChatBatch:
     def _upsert(self, rows: Sequence[InteractionRow], due_after_seconds: float, minimum_messages: int) -> None:
         columns = columns_of(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
         columns |= columns_of(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
+        # rows of arrays of different lengths are no array
+        columns["language_shares"] = [
+            None if row.language_shares is None else f"{{{','.join(map(str, row.language_shares))}}}" for row in rows
+        ]
         stretches = [self._by_chat[row.chat_id] for row in rows]
         self._changed += SQL.value(
             self._connection,
