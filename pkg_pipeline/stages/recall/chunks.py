@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
@@ -36,6 +37,9 @@ BATCH_CHUNKS = 500
 
 GROUP_MESSAGES = 500
 """Short interactions are processed together up to about this many messages."""
+
+REMEMBERED_LINES = 1_024
+"""Whose terms are known: what a passage says stands around four others, too."""
 
 STALE_AT_ONCE = 1_000
 
@@ -121,6 +125,13 @@ def remove_unwanted(deps: ChunkDeps) -> int:
 class Work:
     def __init__(self, deps: ChunkDeps, reports: Mapping[date, DayReport], space_id: int) -> None:
         self._deps, self._reports, self._space_id = deps, reports, space_id
+        analyzer = deps.analyzer
+
+        @lru_cache(maxsize=REMEMBERED_LINES)
+        def numbers(line: str) -> tuple[int, ...]:
+            return tuple(map(term_number, analyzer.terms(line)))
+
+        self._numbers: Callable[[str], tuple[int, ...]] = numbers
 
     def off(self, group: Sequence[DueInteraction]) -> None:
         begun = time.perf_counter()
@@ -206,8 +217,8 @@ class Work:
             yield from derived_chunks(source, (replace(text, topics=text.topics or source.topics) for text in texts))
 
     def _row(self, chunk: Chunk) -> ChunkRow:
-        analyzer = self._deps.analyzer
-        return ChunkRow(chunk, document_vector(analyzer.terms(chunk.own), analyzer.terms(chunk.around)))
+        around = chain.from_iterable(map(self._numbers, chunk.around.split("\n")))
+        return ChunkRow(chunk, document_vector(self._numbers(chunk.own), around))
 
     def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
         """Entity → numbers of the terms of its name parts in all forms."""

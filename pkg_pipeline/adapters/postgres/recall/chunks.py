@@ -13,11 +13,11 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.recall.chunk_rows import copied
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Row, Statements, columns_of
 from pkg_pipeline.memory.recall.chunking import REACH_PASSAGES, ChunkedInteraction
-from pkg_pipeline.memory.recall.lexical import DIMENSIONS
-from pkg_pipeline.memory.recall.records import CHUNKS_VERSION, ChunkedMessage, DerivedText, LexicalVector
+from pkg_pipeline.memory.recall.records import CHUNKS_VERSION, ChunkedMessage, DerivedText
 from pkg_pipeline.stages.interactions.records import Touched
 from pkg_pipeline.stages.recall.records import (
     CONTEXT_MESSAGES,
@@ -38,13 +38,6 @@ COMPARED_AT_ONCE = 2_000
 
 BEFORE_ALL = datetime(1, 1, 1, tzinfo=UTC)
 INDEXED_BY = "chunk_index"
-COPIED = (
-    *("id", "source", "chat_id", "interaction_id", "subject_id", "sender_entity_id", "at", "scopes", "message_ids"),
-    *("start_char", "end_char", "passage", "passages", "importance", "is_withheld", "topics", "content"),
-    *("content_hash", "index_hash"),
-)
-"""Fields of a chunk in the order of ``copy_incoming``."""
-
 SQL, WORK = Statements("chunks"), Statements("work")
 
 
@@ -172,8 +165,7 @@ class PostgresHeldInteractions:
         with self._connection.transaction():
             SQL.run(self._connection, "create_incoming")
             with self._connection.cursor() as cursor, cursor.copy(query("chunks", "copy_incoming")) as copy:
-                for place, row in enumerate(rows):
-                    copy.write_row(_columns(place, row))
+                copy.write(copied(rows))
             if self._sees:
                 SQL.run(self._connection, "see")
             return SQL.rows(self._connection, "save_incoming", KeptChunk)
@@ -257,15 +249,3 @@ def _message(*, interaction_id: UUID, **columns: Any) -> tuple[UUID, ChunkedMess
 
 def _derived(*, interaction_id: UUID, topics: tuple[str, ...] | None, **columns: Any) -> tuple[UUID, DerivedText]:
     return interaction_id, DerivedText(topics=topics or (), **columns)
-
-
-def _columns(place: int, row: ChunkRow) -> tuple[Any, ...]:
-    chunk = (getattr(row.chunk, name) for name in COPIED)
-    values = (list(one) if isinstance(one, tuple) else one for one in chunk)
-    return place, *values, list(row.lexical), _sparse(row.lexical)
-
-
-def _sparse(vector: LexicalVector) -> str:
-    """A sparsevec in text form, indices ascending."""
-    entries = ",".join(f"{number}:{weight:.6g}" for number, weight in sorted(vector.items()))
-    return f"{{{entries}}}/{DIMENSIONS}"

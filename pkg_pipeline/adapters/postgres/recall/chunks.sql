@@ -191,7 +191,7 @@ TRUNCATE seen_chunks
 COPY incoming_chunks (
     place, id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids, start_char, end_char,
     passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical
-) FROM STDIN
+) FROM STDIN (FORMAT BINARY)
 
 -- name: save_incoming
 -- Upserts new and changed chunks, and adds the differences to document frequencies; term 0 counts all chunks. Interactions
