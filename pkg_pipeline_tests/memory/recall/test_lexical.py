@@ -79,7 +79,7 @@ def test_weight_of_a_questions_term(frequency: int | None, chunks: int, weight: 
 
 def test_a_score_is_the_product_of_both_vectors() -> None:
     question = question_vector(["a", "c", "z"], {A: 1, B: 5, C: 2}, 10)
-    chunk = document_vector(["a", "b", "a"], ["b", "c"])
+    chunk = document_vector(map(term_number, "aba"), map(term_number, "bc"))
     # 1.99243 x 8.8/4.42 + ln(1 + 8.5/2.5) 1.48160 x 2.2/1.42
     assert sum(weight * chunk.get(term, 0.0) for term, weight in question.items()) == pytest.approx(6.2623, abs=1e-4)
 
