@@ -92,8 +92,9 @@ class ChunkWork:
         Spaces are never mixed (B4): new chunks go into the active space.
         """
         wanted = embedder_name(self._process.settings)
-        if wanted is None or (active := self._spaces.active()) is None or active.model == wanted:
-            return wanted, None, None if wanted is None else active
+        active = None if wanted is None else self._spaces.active()
+        if active is None or active.model == wanted:
+            return wanted, None, active
         remark = (
             f"the vectors in use are of {active.model}, the settings name {wanted}; to change over: "
             f"pkg-pipeline reembed --to {wanted}"

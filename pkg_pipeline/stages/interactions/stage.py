@@ -119,7 +119,6 @@ def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: Interaction
     touched: list[Touched] = []
     messages = unsaved = made = 0
     gap = timedelta(seconds=params.gap_seconds)
-    rules = {"due_after_seconds": params.due_after_seconds, "minimum_messages": params.minimum_messages}
 
     for chat, chunks in batch.chats():
         if chat.continued is not None:
@@ -128,7 +127,9 @@ def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: Interaction
                 continue
             row, new = made_longer
             before = chat.continued.message_count
-            hashed = batch.extend(row, **rules)
+            hashed = batch.extend(
+                row, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages
+            )
             touched.append(Touched(row.id, row.message_count, chat.continued.ended_at, before, hashed))
             messages, made = messages + new, made + 1
             continue
@@ -141,7 +142,7 @@ def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: Interaction
             messages += tally.seen
             unsaved += tally.seen
             if len(rows) == SAVED_AT_ONCE or unsaved >= SAVED_MESSAGES:
-                batch.save(rows, **rules)
+                batch.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
                 rows, unsaved = [], 0
-    batch.save(rows, **rules)
+    batch.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
     return messages, touched if made <= AT_ONCE and messages <= AT_ONCE_MESSAGES else []

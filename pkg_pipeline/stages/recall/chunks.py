@@ -165,7 +165,7 @@ class Work:
         points = held.key_points(list(day_of))
         goes_on = {one.id: one.goes_on for one in taken if one.goes_on is not None}
         named = [*whole, *(one for one, standing in goes_on.items() if standing.is_joined)]
-        speakers = held.speakers([*{*named, *points}]) if named or points else {}
+        speakers = held.speakers([*{*named, *points}])
         chunks, refused = Counter[UUID](), Counter[UUID]()
         for interaction, standing in goes_on.items():
             chunks[interaction] = standing.chunks

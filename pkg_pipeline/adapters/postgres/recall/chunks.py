@@ -152,6 +152,8 @@ class PostgresHeldInteractions:
     def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
         """Names of senders and participants."""
         found: dict[UUID, dict[UUID, str]] = {one: {} for one in interactions}
+        if not found:
+            return found
         for interaction, entity, name in SQL.rows(self._connection, "speakers", ids=list(interactions)):
             found[interaction][entity] = name
         return found
