@@ -11,7 +11,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked
-from pkg_pipeline.memory.recall.wishes import Wish, answers, names_time, sums
+from pkg_pipeline.memory.recall.wishes import Wish, answers, asks, names_time, sums
 
 VALUES: tuple[Wish, ...] = ("mail", "number", "place", "time", "amount")
 """Kinds of values; a question for several asks for the first of them."""
@@ -28,7 +28,6 @@ SAME_MATTER = 0.4
 """How far below the best piece another is of the same matter."""
 LIKE_SIZE = 2.0
 """Sums that differ by a bigger factor are sums of different things."""
-_QUESTION = ("?", "？")
 
 
 def newest_first(order: Sequence[Ranked], wanted: frozenset[Wish], meant: frozenset[UUID]) -> list[Ranked]:
@@ -75,7 +74,7 @@ def _same_matter(order: Sequence[Ranked], kind: Wish | None, weights: Sequence[f
         if found and weights[place] + CHANGED < best - SAME_MATTER:
             break
         one = order[place].candidate
-        if one.source not in SPOKEN or any(mark in one.text for mark in _QUESTION) or not _says(kind, one.text):
+        if one.source not in SPOKEN or asks(one.text) or not _says(kind, one.text):
             continue
         weight = weights[place] + CHANGED * answers("newest", one.text)
         found.append((weight, place))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
+from pkg_pipeline.memory.gate.amounts import unit_of
 from pkg_pipeline.memory.gate.number_words import scale_of
 from pkg_pipeline.memory.languages import entries, patterns
 from pkg_pipeline.memory.languages.scripts import HAN
@@ -54,17 +55,25 @@ def names_time(text: str) -> bool:
     return any(_look(key).search(text) for key in ("date", "day"))
 
 
+def asks(text: str) -> bool:
+    """Whether a text asks, so that it seldom answers."""
+    return _look("asks").search(text) is not None
+
+
 def sums(text: str) -> frozenset[float]:
-    """The numbers of a text that are no day, hour, phone or account."""
+    """The numbers of a text that are no day, hour, length of time, phone or account, and number no flat or option."""
     rest = _look("date").sub(" ; ", text)
     found: set[float] = set()
     for match in _SUM.finditer(rest):
-        if match["name"]:
+        if match["name"] or _labels().search(rest, 0, match.start()):
             continue
         grouped = match["grouped"]
         value = float(re.sub(r"\D", "", grouped)) if grouped else float(match["plain"].replace(",", "."))
         behind = _NEXT.match(rest, match.end())
-        found.add(value * ((behind and scale_of(behind[1].casefold())) or 1.0))
+        word = behind[1].casefold() if behind else ""
+        unit = unit_of(word)
+        if unit is None or unit.dimension != "time":
+            found.add(value * (scale_of(word) or 1.0))
     return frozenset(found - {0.0})
 
 
@@ -96,6 +105,11 @@ def _look(key: str) -> re.Pattern[str]:
         source for language, table in entries("questions", "answers") for source in _filled(language, table.get(key))
     ]
     return compiled("|".join(sources))
+
+
+@cache
+def _labels() -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(source for _, source in entries("quantities", "labels")) + r")\s?№?$", re.IGNORECASE)
 
 
 def _filled(language: str, source: str | None) -> list[str]:
