@@ -17,6 +17,7 @@ VALUES: tuple[Wish, ...] = ("mail", "number", "place", "time", "amount")
 """Kinds of values; a question for several asks for the first of them."""
 OF_A_SPEAKER: frozenset[Wish] = frozenset({"mail", "number", "place"})
 HOLDS_NOW: frozenset[Wish] = frozenset({"newest", "mail", "number", "place", "amount"})
+MOST_LOOKED_AT = 150
 REACH = 6
 """Chunks on each side between what names the matter and what says its value."""
 NEAR = 0.5
@@ -31,28 +32,31 @@ LIKE_SIZE = 2.0
 
 
 def newest_first(order: Sequence[Ranked], wanted: frozenset[Wish], meant: frozenset[UUID]) -> list[Ranked]:
-    """The newest value of the matter goes first, and older ones are marked; all others stay as they stood.
+    """The newest value of the matter goes first, older ones follow it in their places, marked where they are others; all else stays.
 
     As given where nothing is asked for that may have changed, or the first or all of something.
     """
     if not order or not wanted & HOLDS_NOW or wanted & {"first", "list"}:
         return list(order)
     kind = next((one for one in VALUES if one in wanted), None)
-    places = _same_matter(order, kind, _weights(order, meant))
+    places = _same_matter(order, kind, _weights(order[:MOST_LOOKED_AT], meant))
     if not places:
         return list(order)
-    lead = max(places, key=lambda place: (order[place].candidate.at, order[place].candidate.no))
-    behind = [
-        replace(entry, is_before=True) if place in places else entry
-        for place, entry in enumerate(order)
-        if place != lead
-    ]
-    return [order[lead], *behind]
+    newest = sorted(
+        (order[place] for place in places),
+        key=lambda entry: (entry.candidate.at, entry.candidate.no),
+        reverse=True,
+    )
+    told = sums(newest[0].candidate.text) if kind == "amount" else frozenset[float]()
+    older = iter([replace(entry, is_before=not told & sums(entry.candidate.text)) for entry in newest[1:]])
+    kept = sorted(places)[1:]  # the newest leads, older ones follow where any of them stood
+    rest = [next(older) if place in kept else entry for place, entry in enumerate(order) if place not in places - {*kept}]
+    return [newest[0], *rest]
 
 
 def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
     """Of each piece: its own score and the best around it, in shares of the best score."""
-    best = max(entry.score for entry in order)
+    best = max(entry.score for entry in order) or 1.0
     chats = {entry.candidate.chat for entry in order if entry.candidate.sender_entity_id in meant}
     own = [entry.score / best + COMPANY * (entry.candidate.chat in chats) for entry in order]
     talks: dict[UUID | None, dict[int, float]] = {}
@@ -61,7 +65,7 @@ def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
     made: list[float] = []
     for entry, weight in zip(order, own, strict=True):
         talk, no = talks[entry.candidate.interaction_id], entry.candidate.no
-        near = max(talk.get(at, 0.0) for at in range(no - REACH, no + REACH + 1))
+        near = max([talk[at] for at in range(no - REACH, no + REACH + 1) if at in talk])
         made.append((1 - NEAR) * weight + NEAR * near)
     return made
 
@@ -70,7 +74,7 @@ def _same_matter(order: Sequence[Ranked], kind: Wish | None, weights: Sequence[f
     """Places of the values of the kind that are about the same as the likeliest; empty without one."""
     found: list[tuple[float, int]] = []
     best = 0.0
-    for place in sorted(range(len(order)), key=lambda place: -weights[place]):
+    for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
         if found and weights[place] + CHANGED < best - SAME_MATTER:
             break
         one = order[place].candidate

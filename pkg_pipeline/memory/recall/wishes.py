@@ -46,8 +46,9 @@ def wishes(question: str) -> frozenset[Wish]:
 def answers(wish: Wish, text: str) -> bool:
     """Whether a text looks like an answer to such a wish; never for one whose answers have no look of their own."""
     pattern = _answers().get(wish)
-    text = _look("date").sub(" ", text) if wish == "amount" else text
-    return pattern is not None and pattern.search(text) is not None
+    if pattern is None or not pattern.search(text):
+        return False
+    return wish != "amount" or pattern.search(_look("date").sub(" ", text)) is not None
 
 
 def names_time(text: str) -> bool:
@@ -62,8 +63,8 @@ def asks(text: str) -> bool:
 
 def sums(text: str) -> frozenset[float]:
     """The numbers of a text that are no day, hour, length of time, phone or account, and number no flat or option."""
-    rest = _look("date").sub(" ; ", text)
     found: set[float] = set()
+    rest = _look("date").sub(" ; ", text) if _FIGURE.search(text) else ""
     for match in _SUM.finditer(rest):
         if match["name"] or _labels().search(rest, 0, match.start()):
             continue

@@ -23,8 +23,8 @@ FETCHED_CHUNKS = 2_000
 MOST_FETCHED_CHUNKS = 100_000
 """The same over the whole memory, which the index lists cover."""
 REMEMBERED_TERMS = 4_096
-BEGINNING = 2
-"""Letters that a term shares with its word for certain, and all of a Chinese one."""
+BEGINNINGS = (2, 3)
+"""Letters that a term shares with its word for certain."""
 _WORD = re.compile(r"\w+")
 
 
@@ -74,7 +74,7 @@ def in_other_languages(analyzer: TermAnalyzer, terms: Sequence[str]) -> list[str
 def _translated(analyzer: TermAnalyzer, term: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
     """Of each word that begins with this term: all its terms, and those of its row in other languages."""
     found: list[tuple[frozenset[str], tuple[str, ...]]] = []
-    for word, row, cell in _lexicon().get(term[:BEGINNING], ()):
+    for word, row, cell in _lexicon().get(term[: BEGINNINGS[-1]], ()):
         terms = analyzer.terms(word)
         if terms[:1] == [term]:
             others = " ".join(other for other in row if other is not cell)
@@ -90,7 +90,8 @@ def _lexicon() -> dict[str, list[tuple[str, tuple[str, ...], str]]]:
         row = tuple(line.replace("ё", "е").split("|"))
         for cell in row:
             for word in cell.split():
-                found.setdefault(word[:BEGINNING], []).append((word, row, cell))
+                for begun in {word[:length] for length in BEGINNINGS}:
+                    found.setdefault(begun, []).append((word, row, cell))
     return found
 
 
