@@ -32,9 +32,9 @@ LIKE_SIZE = 2.0
 
 
 def newest_first(order: Sequence[Ranked], wanted: frozenset[Wish], meant: frozenset[UUID]) -> list[Ranked]:
-    """The newest value of the matter goes first, older ones follow it in their places, marked where they are others; all else stays.
+    """The newest value of the matter goes first, older ones follow in their places, marked where they differ.
 
-    As given where nothing is asked for that may have changed, or the first or all of something.
+    All else stays. As given where nothing is asked for that may have changed, or the first or all of something.
     """
     if not order or not wanted & HOLDS_NOW or wanted & {"first", "list"}:
         return list(order)
@@ -50,7 +50,9 @@ def newest_first(order: Sequence[Ranked], wanted: frozenset[Wish], meant: frozen
     told = sums(newest[0].candidate.text) if kind == "amount" else frozenset[float]()
     older = iter([replace(entry, is_before=not told & sums(entry.candidate.text)) for entry in newest[1:]])
     kept = sorted(places)[1:]  # the newest leads, older ones follow where any of them stood
-    rest = [next(older) if place in kept else entry for place, entry in enumerate(order) if place not in places - {*kept}]
+    rest = [
+        next(older) if place in kept else entry for place, entry in enumerate(order) if place not in places - {*kept}
+    ]
     return [newest[0], *rest]
 
 

@@ -16,7 +16,14 @@ from uuid import UUID
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
 from pkg_pipeline.memory.recall.wishes import Wish, answers
 
-LOOKS: Mapping[Wish, float] = {"amount": 0.3, "time": 0.2, "instruction": 0.2, "number": 0.4, "mail": 0.4, "preference": 0.4}
+LOOKS: Mapping[Wish, float] = {
+    "amount": 0.3,
+    "time": 0.2,
+    "instruction": 0.2,
+    "number": 0.4,
+    "mail": 0.4,
+    "preference": 0.4,
+}
 """What a piece gains that looks like an answer to what is asked for."""
 
 

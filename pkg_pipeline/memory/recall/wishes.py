@@ -110,7 +110,9 @@ def _look(key: str) -> re.Pattern[str]:
 
 @cache
 def _labels() -> re.Pattern[str]:
-    return re.compile("(?:" + "|".join(source for _, source in entries("quantities", "labels")) + r")\s?№?$", re.IGNORECASE)
+    return re.compile(
+        "(?:" + "|".join(source for _, source in entries("quantities", "labels")) + r")\s?№?$", re.IGNORECASE
+    )
 
 
 def _filled(language: str, source: str | None) -> list[str]:

@@ -67,7 +67,9 @@ class Words:
 def in_other_languages(analyzer: TermAnalyzer, terms: Sequence[str]) -> list[str]:
     """The terms that say the same in other languages (``languages/common/lexicon.toml``)."""
     asked = frozenset(terms)
-    return [other for term in terms for word, others in _translated(analyzer, term) if word <= asked for other in others]
+    return [
+        other for term in terms for word, others in _translated(analyzer, term) if word <= asked for other in others
+    ]
 
 
 @lru_cache(maxsize=REMEMBERED_TERMS)
