@@ -22,6 +22,8 @@ FORGIVEN_DAYS = 30
 JUST_OVER = 3
 """A month that ended so few months ago is told of as past: "in March", said in May."""
 MOST_CHARS = 5000
+BEFORE_CHARS = 15
+"""Characters before a date that may say that something begins then."""
 NEAR_CHARS = 6
 """Characters between a day and the part of it."""
 
@@ -171,6 +173,14 @@ def _week_of(today: date, m: re.Match[str], rule: Words, words: Words) -> date |
     return None if first is None else first + timedelta(days=SUNDAY - first.weekday())
 
 
+def _weekday_of_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
+    """The next day with that number ("Saturday 26") that falls on the weekday; else the number counts something."""
+    weekday, number = words["weekdays"][m["weekday"].lower()], _number(m["day"], words)
+    months = (_later_month(today, months) for months in range(3))
+    days = (date(year, month, number) for year, month in months if 1 <= number <= monthrange(year, month)[1])
+    return next((day for day in days if day >= today and day.weekday() == weekday), None)
+
+
 def _slashed(today: date, m: re.Match[str], _rule: Words, _words: Words) -> date | None:
     first, second = int(m["a"]), int(m["b"])
     day, month = (first, second) if first > 12 else (second, first)
@@ -195,6 +205,7 @@ _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]]
     "in_days": _in_days,
     "span": _span,
     "weekday": _named_weekday,
+    "weekday_of_month": _weekday_of_month,
     "weekend": _weekend,
     "week_end": _week_end,
     "week_part": _week_part,
@@ -207,11 +218,11 @@ _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]]
     "slashed": _slashed,
     "day_of_month": _day_of_month,
 }
-_PARTS = ("part_of_day", "part_of_tomorrow")
+PARTS_OF_DAY = ("part_of_day", "part_of_tomorrow")
 """Of no day of their own: any day beside them is meant."""
 _SPANS_OF_WEEK = frozenset(("weekend", "week_part"))
 """Of no day of their own where one of their days is named: "at the weekend, on Saturday at 11"."""
-_OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month"))
+_OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month", "weekday_of_month"))
 EXACT = _OF_THE_CALENDAR | {"weekday", "in_days"}
 """Kinds of rules that name one day."""
 _IN_DIGITS = (
@@ -272,8 +283,8 @@ def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
 
 def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
     is_near = -1 <= _between(one, other) <= NEAR_CHARS
-    if one.kind in _PARTS:
-        return other.kind not in _PARTS or (one.kind, other.kind) == _PARTS
+    if one.kind in PARTS_OF_DAY:
+        return other.kind not in PARTS_OF_DAY or (one.kind, other.kind) == PARTS_OF_DAY
     if one.day == today:
         return is_near and other.day > today
     if one.kind in _SPANS_OF_WEEK and not one.is_deadline:
@@ -309,7 +320,17 @@ def before_event(text: str, language: Language) -> tuple[timedelta, str] | None:
 
 def due_date(text: str, language: Language, today: date) -> date | None:
     """The first deadline, else the first date that is not past; of two days to choose from the later."""
+    found = due_day(text, language, today)
+    return None if found is None else found.day
+
+
+def due_day(text: str, language: Language, today: date, *, is_own: bool = True) -> FoundDate | None:
+    """As ``due_date``, with its place; not ``is_own``: text beside a duty, whose beginnings ("from Thursday") are of
+    something else.
+    """
     dates = [found for found in find_dates(text, language, today) if found.day >= today]
+    if not is_own:
+        dates = [found for found in dates if not is_beginning(text, language, found)]
     if not dates:
         return None
     first = next((found for found in dates if found.is_deadline), dates[0])
@@ -317,4 +338,11 @@ def due_date(text: str, language: Language, today: date) -> date | None:
     for other in dates:
         if other.start > first.end and either.fullmatch(text[first.end : other.start]):
             first = max(first, other, key=lambda found: found.day)
-    return first.day
+    return first
+
+
+def is_beginning(text: str, language: Language, found: FoundDate) -> bool:
+    """Whether words say that something begins on a day found: "from Thursday", "с 1 мая"."""
+    words = table("offline", language, "dates")["patterns"]
+    before, after = text[max(0, found.start - BEFORE_CHARS) : found.start], text[found.end : found.end + BEFORE_CHARS]
+    return bool(pattern(words["begins_before"]).search(before) or pattern(words["begins_after"]).match(after))

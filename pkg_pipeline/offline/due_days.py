@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
+from typing import Literal
 
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
-from pkg_pipeline.offline.dates import EXACT, before_event, due_date, find_dates
+from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_day, find_dates
 from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -23,7 +24,14 @@ THEN_REACH = 6
 EVENT_REACH = 12
 """Lines before a duty that may name the day that "by then" means, or on which what is brought is needed."""
 
-Place = tuple[str, Line]
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A text that may name the day of a duty; ``role``: what it is to the duty."""
+
+    text: str
+    line: Line
+    role: Literal["promise", "answer", "request", "beside"] = "beside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +50,35 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
     ahead = _ahead_of_event(reading, duty)
     if ahead is not None:
         return ahead
-    for text, line in _places(reading, duty, before):
-        day = due_date(text, line.language, line.day)
+    first = next(_days(_places(reading, duty, before)), None)
+    if first is None:
+        return None
+    place, day = first
+    if place.role in ("promise", "answer"):
+        requests = (cue for cue in duty.cues if not cue.is_promise and cue.line.index != place.line.index)
+        asked, wanted = next(_days(one for cue in requests for one in _of_cue(cue)), first)
+        if wanted is not day and _says_again(place, day, wanted):
+            return DueDay(wanted.day, asked.line.index)
+    return DueDay(day.day, place.line.index)
+
+
+def _days(places: Iterable[Place]) -> Iterator[tuple[Place, FoundDate]]:
+    """Places that name a day, with it."""
+    for one in places:
+        day = due_day(one.text, one.line.language, one.line.day, is_own=one.role != "beside")
         if day is not None:
-            return DueDay(day, line.index)
-    return None
+            yield one, day
+
+
+def _says_again(place: Place, day: FoundDate, wanted: FoundDate) -> bool:
+    """Whether an answer means the day asked for: "the 12th" - "in the morning"; "next Wednesday" - "by Wednesday then";
+    "by the 31st" - "reading it tonight".
+    """
+    if day.kind in PARTS_OF_DAY:
+        return wanted.kind in EXACT
+    if day.kind == "weekday" and wanted.day - day.day == timedelta(weeks=1):
+        return True
+    return place.role == "answer" and wanted.is_deadline and day.day == place.line.day
 
 
 def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
@@ -56,8 +88,8 @@ def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
         if told is None:
             continue
         span, rest = told
-        own = ((rest, cue.line), *_earlier(reading, cue.line.index, EVENT_REACH, cue))
-        days = ((found.day, line) for text, line in own for found in find_dates(text, line.language, line.day))
+        own = (Place(rest, cue.line), *_earlier(reading, cue.line.index, EVENT_REACH, cue))
+        days = ((day.day, one.line) for one in own for day in find_dates(one.text, one.line.language, one.line.day))
         day, line = next(((day, line) for day, line in days if day - span >= cue.line.day), (None, cue.line))
         if day is not None:
             return DueDay(day - span, line.index)
@@ -71,15 +103,15 @@ def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[P
             yield from _of_cue(cue)
     if duty.answer is not None and duty.request is not None and duty.answer.kind in TAKEN | {"other", "asked"}:
         burst = burst_after(reading, duty.request.line)
-        yield from ((one.message.text, one) for one in burst if len(one.message.text) <= ANSWER_CHARS)
+        yield from (Place(one.message.text, one, "answer") for one in burst if len(one.message.text) <= ANSWER_CHARS)
     for cue in cues:
         if not cue.is_promise:
             yield from _of_cue(cue)
     for cue in cues:
         near = (one for one in cue.line.sentences if abs(one.place - cue.sentence.place) == 1)
-        yield from ((one.text, cue.line) for one in near if one.words <= SHORT_WORDS or not cue.is_promise)
+        yield from (Place(one.text, cue.line) for one in near if one.words <= SHORT_WORDS or not cue.is_promise)
     if before is not None:
-        yield before.text, reading.lines[before.line]
+        yield Place(before.text, reading.lines[before.line])
     yield from _around(reading, cues)
 
 
@@ -91,14 +123,14 @@ def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
     for one in reading.lines[first + 1 : last + 1 + ANSWER_AFTER]:
         asked = reading.lines[one.index - 1].message.text
         if _is_bare_day(one) and in_any("offline", "dates", "when").search(asked):
-            yield one.message.text, one
+            yield Place(one.message.text, one)
     if _any(cues, "at_event"):
         places = list(_earlier(reading, first, EVENT_REACH, cues[0]))
         named = [
             found
-            for text, line in places
-            for found in find_dates(text, line.language, line.day)
-            if found.day >= line.day and not found.kind.startswith("part_of")
+            for place in places
+            for found in find_dates(place.text, place.line.language, place.line.day)
+            if found.day >= place.line.day and not found.kind.startswith("part_of")
         ]
         if len({one.day for one in named}) == 1 and all(one.kind in EXACT for one in named):
             yield from places
@@ -111,9 +143,9 @@ def _any(cues: list[Cue], words: str) -> bool:
 def _earlier(reading: Reading, first: int, reach: int, cue: Cue) -> Iterator[Place]:
     """What was said before, the last first."""
     own = (one for one in reversed(cue.line.sentences) if one.place < cue.sentence.place)
-    yield from ((one.text, cue.line) for one in own)
+    yield from (Place(one.text, cue.line) for one in own)
     lines = (one for one in reversed(reading.lines[max(0, first - reach) : first]) if not one.is_data)
-    yield from ((one.message.text, one) for one in lines)
+    yield from (Place(one.message.text, one) for one in lines)
 
 
 def _is_bare_day(line: Line) -> bool:
@@ -132,4 +164,4 @@ def _of_cue(cue: Cue) -> Iterator[Place]:
     start = max((m.end() for m in ends if m.end() <= at + 1), default=0)
     end = min((m.start() for m in ends if m.start() > at), default=len(text))
     for piece in (text[start:end], text[start:], text):
-        yield piece, cue.line
+        yield Place(piece, cue.line, "promise" if cue.is_promise else "request")

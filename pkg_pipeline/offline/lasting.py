@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from datetime import date
 
 from pkg_pipeline.memory.text.language_data import pattern, table
-from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.dates import find_dates, is_beginning
 from pkg_pipeline.offline.reading import Reading, Sentence
-
-BEFORE_CHARS = 15
-"""Characters before a date that may say that something begins then."""
 
 
 def last_day(reading: Reading, sentences: Iterable[Sentence]) -> date | None:
@@ -22,9 +19,7 @@ def last_day(reading: Reading, sentences: Iterable[Sentence]) -> date | None:
             return None
         said = reading.lines[one.line].day
         for found in find_dates(one.text, one.language, said):
-            before = one.text[max(0, found.start - BEFORE_CHARS) : found.start]
-            after = one.text[found.end : found.end + BEFORE_CHARS]
-            if pattern(words["begins_before"]).search(before) or pattern(words["begins_after"]).match(after):
+            if is_beginning(one.text, one.language, found):
                 return None
             days += [found.day] if found.day >= said else []
     return max(days, default=None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput, ShownItem
+from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
@@ -17,6 +18,7 @@ from pkg_pipeline.offline.found import FoundAction, FoundDecision
 from pkg_pipeline.offline.lasting import last_day
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.linking import SURE, Linked, link
+from pkg_pipeline.offline.plain_characters import Written, plain_item, plain_talk
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import decided, described
 from pkg_pipeline.prompts.conversation_reading import Answer, AnswerChange, AnswerEnd, AnswerFact, AnswerItem
@@ -34,12 +36,22 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
     items: list[AnswerItem] = []
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
-    for reading in map(read, source.talks):
-        of_talk = items_of(prepared(reading, embed), source.shown, embed)
+    for talk in source.talks:
+        of_talk = _read_talk(talk, source.shown, embed)
         items += of_talk.items
         changes += of_talk.changes
-        facts += facts_of(reading, embed)
+        facts += of_talk.facts
     return Answer(items=items, changes=changes, facts=facts)
+
+
+def _read_talk(talk: SummaryInput, shown: Sequence[ShownItem], embed: Embed) -> Answer:
+    reading, simple = read(talk), plain_talk(talk)
+    if simple is talk:
+        answer = items_of(prepared(reading, embed), shown, embed)
+    else:
+        answer = items_of(prepared(read(simple), embed), [plain_item(one) for one in shown], embed)
+        answer = Written(talk).answer(answer)
+    return Answer(items=answer.items, changes=answer.changes, facts=facts_of(reading, embed))
 
 
 def facts_of(reading: Reading, embed: Embed) -> list[AnswerFact]:

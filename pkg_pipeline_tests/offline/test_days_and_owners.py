@@ -95,3 +95,26 @@ def test_who_says_we_to_one_other_bears_it(said: list[str], language: Language) 
 )
 def test_what_is_due_so_long_before_another_day(said: list[str], language: Language, day: str) -> None:
     assert due(said, language) == day
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "day"),
+    [
+        (["Tess: send me the tables before next Wednesday", "Me: ok, I'll send them by Wednesday"], "en", "2024-05-22"),
+        (["Тося: пришли таблицы до следующей среды", "Я: хорошо, пришлю до среды"], "ru", "2024-05-22"),
+        (["小唐: 下周五之前把表格发我", "我: 好，周五前发你"], "zh", "2024-05-24"),
+        (["Тося: забери костюм 24-го", "Я: заберу с утра"], "ru", "2024-05-24"),
+        (["Tess: please sign the lease by the 28th", "Me: reading it tonight with tea"], "en", "2024-05-28"),
+    ],
+)
+def test_an_answer_that_only_says_the_asked_day_again_leaves_it(said: list[str], language: Language, day: str) -> None:
+    assert due(said, language) == day
+
+
+def test_what_begins_on_a_day_beside_a_task_is_not_its_day() -> None:
+    assert due(["Тося: Занятия с пятницы. И купи, пожалуйста, тетрадь", "Я: куплю"], "ru") == ""
+
+
+def test_a_weekday_with_its_number_is_the_day_of_both() -> None:
+    assert due(["Tess: I come saturday 25, will bring a set"], "en") == "2024-05-25"
+    assert due(["Тося: приеду в субботу 25, привезу набор"], "ru") == "2024-05-25"

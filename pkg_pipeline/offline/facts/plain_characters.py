@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
-from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.offline.facts.found import FoundFact
+from pkg_pipeline.offline.plain_characters import plain
 from pkg_pipeline.offline.reading import Line, Reading
-
-
-@cache
-def _plain() -> dict[int, str]:
-    data = table("offline", "zh", "characters")
-    return {ord(one): plain for one, plain in zip(data["traditional"], data["simplified"], strict=True)}
 
 
 def plain_reading(reading: Reading) -> Reading:
     """A reading in plain characters, place by place the same; itself where there are no others."""
-    people = {one.entity_id: replace(one, name=one.name.translate(_plain())) for one in reading.source.participants}
+    people = {one.entity_id: replace(one, name=plain(one.name)) for one in reading.source.participants}
     lines: list[Line] = []
     for line in reading.lines:
         message, speaker = line.message, line.message.sender
-        sender = people.get(speaker.entity_id) or replace(speaker, name=speaker.name.translate(_plain()))
-        said = replace(message, sender=sender, text=message.text.translate(_plain()))
-        sentences = tuple(replace(one, text=one.text.translate(_plain())) for one in line.sentences)
+        sender = people.get(speaker.entity_id) or replace(speaker, name=plain(speaker.name))
+        said = replace(message, sender=sender, text=plain(message.text))
+        sentences = tuple(replace(one, text=plain(one.text)) for one in line.sentences)
         lines.append(replace(line, message=said, sentences=sentences))
     if all(one.message == line.message for one, line in zip(lines, reading.lines, strict=True)):
         return reading
@@ -48,6 +41,6 @@ def as_written(fact: FoundFact, reading: Reading) -> FoundFact:
 def _written(words: str, texts: list[str]) -> str:
     """Words as they stand in the first of the texts that has them; without, as they are."""
     for text in texts:
-        if (place := text.translate(_plain()).find(words)) >= 0:
+        if (place := plain(text).find(words)) >= 0:
             return text[place : place + len(words)]
     return words

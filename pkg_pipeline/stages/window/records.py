@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -74,7 +74,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class ServedWindow:
-    """What was served: ids and tokens, no text (T3)."""
+    """What was served: ids and tokens (T3). ``text`` is not stored, only fingerprints of its lines (B14)."""
 
     id: UUID
     session_id: UUID
@@ -86,6 +86,7 @@ class ServedWindow:
     tiers: Sequence[Mapping[str, Any]]
     left_out: Sequence[Mapping[str, Any]]
     unsummarised: int = 0
+    text: str = field(default="", repr=False)
 
 
 class WindowSink(Protocol):
@@ -198,6 +199,7 @@ def served_of(answer: WindowResult, model: str | None) -> ServedWindow:
         tiers=tiers,
         left_out=[_left_out_json(one) for one in answer.left_out],
         unsummarised=answer.unsummarised,
+        text=answer.window.summary,
     )
 
 

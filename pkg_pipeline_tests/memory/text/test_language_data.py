@@ -22,7 +22,7 @@ TABLES = [
     for name in (files("pkg_pipeline") / room / "languages" / language).iterdir()
 ]
 
-OF_ONE_LANGUAGE = {"third_person", "characters"}
+OF_ONE_LANGUAGE = {"third_person"}
 """Retelling what was said: other languages are quoted."""
 
 

@@ -110,6 +110,24 @@ def test_an_append_marks_it_in_the_same_way_also_when_everybody_is_known(memory:
     assert (found["1"], found["2"]) == ("", "All my own now")
 
 
+def test_the_summary_of_a_window_is_known_when_it_comes_back(memory: Memory) -> None:
+    turns = [
+        (f"Point {n}: the keel costs {n}00 EUR and Boris delivers it on {n} May.", f"Noted, {n}00 EUR on {n} May.")
+        for n in range(1, 25)
+    ]
+    for number, pair in enumerate(turns):
+        for role, text in zip(("user", "assistant"), pair, strict=True):
+            message = {"id": f"{number}-{role}", "role": role, "text": text}
+            memory.sessions.append(SESSION, [("", message)])
+    session = memory.sessions.ensure(SESSION).id
+    assert memory.folding.fold_session(session).folds
+    summary = memory.windows.window(session).window.summary
+    assert "EUR" in summary
+    memory.sessions.append(SESSION, [("", {"id": "pasted", "role": "user", "text": f"{summary}\n{OWN}"})])
+    ((left,),) = rows(memory, "SELECT content FROM live_texts WHERE external_id = 'pasted'")
+    assert left == OWN
+
+
 def test_what_is_forgotten_leaves_no_fingerprints(memory: Memory) -> None:
     block = served(memory)
     memory.sessions.append(SESSION, [("", {"id": "1", "role": "user", "text": block})])

@@ -13,6 +13,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from pkg_pipeline.adapters.postgres.ingest.echoes import keep
 from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
 from pkg_pipeline.adapters.postgres.statements import Statements
@@ -127,6 +128,8 @@ class PostgresServedWindows:
             with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
                 rows = [_served_row(receipt) for receipt in receipts]
                 cursor.executemany(SQL.text("insert_served_window"), rows)
+                for receipt in receipts:
+                    keep(connection, receipt.text)
         except (psycopg.Error, PoolTimeout) as error:
             self._count(len(receipts), error)
 
