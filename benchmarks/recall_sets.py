@@ -61,8 +61,11 @@ def corpora(names: Sequence[str] = ()) -> Iterator[Corpus]:
         "threads": agent_threads,
         **{language: lambda language=language: _own(language) for language in LANGUAGES},
         **{f"facts_{language}": lambda language=language: facts(language) for language in LANGUAGES},
-        **{f"asked_{language}": lambda language=language: of_accounts(language) for language in LANGUAGES},
-        **{f"held_{language}": lambda language=language: of_accounts(language, held=True) for language in LANGUAGES},
+        **{
+            f"{part}_{language}": lambda language=language, part=part: of_accounts(language, part)
+            for part in ("asked", "held", "dev")
+            for language in LANGUAGES
+        },
     }
     for name in names or makers:
         try:
@@ -228,13 +231,19 @@ def facts(language: str) -> Corpus:
     return Corpus(f"facts_{language}", tuple(said.values()), tuple(questions))
 
 
-def of_accounts(language: str, *, held: bool = False) -> Corpus:
-    """Every other question of ``questions/accounts_LANGUAGE.jsonl``; those between them are ``held``: only measured."""
+def of_accounts(language: str, part: str = "asked") -> Corpus:
+    """Questions to the accounts of a language: ``dev`` to seven of them, for developing; to others, every other one is
+    ``asked``, those between are ``held``: only measured.
+    """
     worlds = [world for world in load_accounts() if world.language == language]
     said = {(world.name, key): one for world in worlds for key, one in _said(world)}
     asked_at = max(one.at for one in said.values()) + LATER
+    if part == "dev":
+        rows = [row for row in _lines(QUESTIONS / "developing.jsonl") if row["account"].startswith(language)]
+    else:
+        rows = _lines(QUESTIONS / f"accounts_{language}.jsonl")[part == "held" :: 2]
     questions: list[Asked] = []
-    for row in _lines(QUESTIONS / f"accounts_{language}.jsonl")[held::2]:
+    for row in rows:
         evidence, before = (
             tuple((said[row["account"], key].key, said[row["account"], key].text) for key in row.get(name, ()))
             for name in ("evidence", "before")
@@ -243,8 +252,7 @@ def of_accounts(language: str, *, held: bool = False) -> Corpus:
             raise ValueError(f"an account has changed under the question {row['question']!r}")
         label = row["kind"] if row["language"] == language or row["kind"] == "newest" else f"{row['kind']}, crossing"
         questions.append(Asked(row["question"], label, asked_at, evidence, before=before))
-    name = f"{'held' if held else 'asked'}_{language}"
-    return Corpus(name, tuple(said.values()), tuple(questions), is_for_measuring=held)
+    return Corpus(f"{part}_{language}", tuple(said.values()), tuple(questions), is_for_measuring=part == "held")
 
 
 def _said(world: World) -> Iterator[tuple[str, Said]]:

@@ -53,9 +53,11 @@ def test_kept_parts_are_weighed_as_the_ranking_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_questions_fit_the_accounts_and_half_is_kept_apart(language: str) -> None:
-    asked, held = of_accounts(language), of_accounts(language, held=True)
+    asked, held, dev = (of_accounts(language, part) for part in ("asked", "held", "dev"))
     assert held.is_for_measuring
     assert not asked.is_for_measuring
     assert not {one.question for one in asked.questions} & {one.question for one in held.questions}
+    told = {key.split("-")[0] for one in (*asked.questions, *held.questions) for key, _ in one.evidence}
+    assert not told & {key.split("-")[0] for one in dev.questions for key, _ in one.evidence}, "of other accounts"
     own = (QUESTIONS / f"{language}.jsonl").read_text("utf-8").splitlines()
     assert len(asked.questions) + len(held.questions) + len(own) >= 60

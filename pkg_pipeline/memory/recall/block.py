@@ -1,7 +1,6 @@
 """Builds the recall block from ranked chunks within a budget, without repeating a statement.
 
-Lines are taken best first, printed in order of time under a heading per day. Where a question asks for what holds now,
-its newest answers are named first.
+Lines are taken best first, printed in order of time under a heading per day.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked, RecallBlock, RecallLine
-from pkg_pipeline.memory.recall.wishes import Wish, answers
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
 from pkg_pipeline.memory.text.marks import named
@@ -30,23 +28,18 @@ SHORTEST_REPEAT_CHARS = 20
 SMALLEST_CUT_TOKENS = 24
 SMALLEST_LINE_TOKENS = 3
 """No line takes fewer tokens."""
-HOLDS_NOW: frozenset[Wish] = frozenset({"newest", "amount", "contact"})
-VALUES: frozenset[Wish] = frozenset({"amount", "contact", "time"})
-NOT_FAR = 0.6
-"""Share of the best score from which on the newest answer goes first."""
 FEW_MESSAGES = 3
 """A derived text that rests on more than these never stands for a single message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRules:
-    """``max_tokens`` of text, ``top_k`` lines (None: no limit). ``wishes``: of a question that names no time."""
+    """``max_tokens`` of text, ``top_k`` lines (None: no limit)."""
 
     max_tokens: int | None
     top_k: int | None
     zone: ZoneInfo
     language: Language
-    wishes: frozenset[Wish] = frozenset()
 
 
 @dataclass(slots=True)
@@ -82,23 +75,7 @@ def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: Count
         headings[heading] = sum(heading_size) or headings.get(heading, 0)
         tokens += size + sum(heading_size)
         said.add(entry.candidate)
-    lines = [one.line for one in chosen]
-    return RecallBlock(_printed(chosen), tokens, tuple(_newest_first(lines, rules.wishes)))
-
-
-def _newest_first(lines: list[RecallLine], wanted: frozenset[Wish]) -> list[RecallLine]:
-    """What looks like an answer and is not far behind the best goes first, the newest of it before older ones."""
-    if not wanted & HOLDS_NOW or wanted & {"first", "list"}:
-        return lines
-    looks: frozenset[Wish] = wanted & VALUES or frozenset({"newest"})
-    floor = NOT_FAR * max((line.ranked.score for line in lines), default=0.0)
-
-    def place(line: RecallLine) -> tuple[bool, float]:
-        text = line.ranked.candidate.text
-        is_answer = line.ranked.score >= floor and any(answers(wish, text) for wish in looks)
-        return not is_answer, -line.ranked.candidate.at.timestamp() if is_answer else 0.0
-
-    return sorted(lines, key=place)
+    return RecallBlock(_printed(chosen), tokens, tuple(one.line for one in chosen))
 
 
 def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:

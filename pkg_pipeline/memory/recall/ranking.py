@@ -16,7 +16,14 @@ from uuid import UUID
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
 from pkg_pipeline.memory.recall.wishes import Wish, answers
 
-LOOKS: Mapping[Wish, float] = {"amount": 0.2, "time": 0.2, "instruction": 0.2, "contact": 0.4, "preference": 0.4}
+LOOKS: Mapping[Wish, float] = {
+    "amount": 0.3,
+    "time": 0.2,
+    "instruction": 0.2,
+    "number": 0.4,
+    "mail": 0.4,
+    "preference": 0.4,
+}
 """What a piece gains that looks like an answer to what is asked for."""
 
 
@@ -30,7 +37,7 @@ class RankingRules:
     found around it in its conversation.
     """
 
-    lexical: float = 0.8
+    lexical: float = 0.6
     similarity: float = 1.0
     speaker: float = 0.5
     period: float = 0.4

@@ -134,11 +134,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its rank's reason; ``score`` is only comparable within one answer."""
+    """A candidate with its rank's reason; ``score`` is only comparable within one answer.
+
+    ``is_before``: a value that was said before the one that goes first.
+    """
 
     candidate: Candidate
     score: float
     parts: tuple[tuple[str, float], ...]
+    is_before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
-from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.gate.amounts import unit_of
+from pkg_pipeline.memory.gate.number_words import scale_of
+from pkg_pipeline.memory.languages import entries, patterns
+from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.periods.words import compiled
 
-Wish = Literal["newest", "amount", "contact", "time", "first", "last", "list", "preference", "instruction", "summary"]
+Wish = Literal[
+    "newest",
+    "amount",
+    "number",
+    "mail",
+    "place",
+    "time",
+    "first",
+    "last",
+    "list",
+    "preference",
+    "instruction",
+    "summary",
+]
 
-_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千万两]{2,}")
-_DAY_OR_HOUR = re.compile(
-    r"\d{1,4}(?:[:/-]\d|\.\d\d\b|\s?[ap]\.?m\b|(?:st|nd|rd|th)\b|\s?[年月号號日点點时時])"
-    r"|\d{1,2}(?:-?го)?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|янв|фев|мар|апр|ма[яй]|июн|июл|авг|сен|окт|ноя|дек)"
-    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)\s\d{1,2}\b",
-    re.IGNORECASE,
+_FIGURE = re.compile(r"\d|[一二三四五六七八九十百千万两]{2,}")
+_LONG = re.compile(r"(?:\d[\s().–-]{0,2}){6,}")
+_SUM = re.compile(
+    r"(?P<grouped>\d{1,3}(?:[ ,.'’\u00a0]\d{2,3})*[ ,.'’\u00a0]\d{3})(?![-\d]|\s\d)"
+    r"|(?P<name>(?:\d[\s().–-]{0,2}){6,}\d)|(?P<plain>\d+(?:[.,]\d+)?)"
 )
-_CONTACT = re.compile(r"(?:\d[\s().–-]{0,2}){6,}|\S@\S")
+_NEXT = re.compile(rf"\s?([{HAN}]|[^\W\d_{HAN}]+)")
+_GROUP_NAME = re.compile(r"\?P<\w+>")
 
 
 def wishes(question: str) -> frozenset[Wish]:
@@ -29,8 +46,36 @@ def wishes(question: str) -> frozenset[Wish]:
 def answers(wish: Wish, text: str) -> bool:
     """Whether a text looks like an answer to such a wish; never for one whose answers have no look of their own."""
     pattern = _answers().get(wish)
-    text = _DAY_OR_HOUR.sub(" ", text) if wish == "amount" else text
-    return pattern is not None and pattern.search(text) is not None
+    if pattern is None or not pattern.search(text):
+        return False
+    return wish != "amount" or pattern.search(_look("date").sub(" ", text)) is not None
+
+
+def names_time(text: str) -> bool:
+    """Whether a text names a day or an hour: more than a number, which may count anything."""
+    return any(_look(key).search(text) for key in ("date", "day"))
+
+
+def asks(text: str) -> bool:
+    """Whether a text asks, so that it seldom answers."""
+    return _look("asks").search(text) is not None
+
+
+def sums(text: str) -> frozenset[float]:
+    """The numbers of a text that are no day, hour, length of time, phone or account, and number no flat or option."""
+    found: set[float] = set()
+    rest = _look("date").sub(" ; ", text) if _FIGURE.search(text) else ""
+    for match in _SUM.finditer(rest):
+        if match["name"] or _labels().search(rest, 0, match.start()):
+            continue
+        grouped = match["grouped"]
+        value = float(re.sub(r"\D", "", grouped)) if grouped else float(match["plain"].replace(",", "."))
+        behind = _NEXT.match(rest, match.end())
+        word = behind[1].casefold() if behind else ""
+        unit = unit_of(word)
+        if unit is None or unit.dimension != "time":
+            found.add(value * (scale_of(word) or 1.0))
+    return frozenset(found - {0.0})
 
 
 @cache
@@ -44,11 +89,31 @@ def _wishes() -> dict[Wish, re.Pattern[str]]:
 
 @cache
 def _answers() -> dict[Wish, re.Pattern[str]]:
-    found: dict[Wish, list[str]] = {}
-    for _, table in entries("questions", "answers"):
-        for wish, source in table.items():
-            found.setdefault(wish, []).append(source)
-    looks: dict[Wish, re.Pattern[str]] = {"amount": _NUMBER, "time": _NUMBER, "contact": _CONTACT}
-    for wish, sources in found.items():
-        looks[wish] = compiled("|".join(sources))
-    return looks
+    looks: dict[Wish, re.Pattern[str]] = {
+        "amount": _FIGURE,
+        "time": _FIGURE,
+        "number": _LONG,
+        "mail": re.compile(r"\S@\S"),
+    }
+    told: Sequence[Wish] = ("place", "preference", "instruction", "newest")
+    return looks | {wish: _look(wish) for wish in told}
+
+
+@cache
+def _look(key: str) -> re.Pattern[str]:
+    """The pattern of all languages under ``key``; months are those of their calendars."""
+    sources = [
+        source for language, table in entries("questions", "answers") for source in _filled(language, table.get(key))
+    ]
+    return compiled("|".join(sources))
+
+
+@cache
+def _labels() -> re.Pattern[str]:
+    return re.compile(
+        "(?:" + "|".join(source for _, source in entries("quantities", "labels")) + r")\s?№?$", re.IGNORECASE
+    )
+
+
+def _filled(language: str, source: str | None) -> list[str]:
+    return [] if source is None else [_GROUP_NAME.sub("?:", one) for one in patterns(language, "calendar", [source])]

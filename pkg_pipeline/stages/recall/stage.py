@@ -13,10 +13,11 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
 from pkg_pipeline.memory.recall.lexical import term_number
+from pkg_pipeline.memory.recall.newest import newest_first
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.memory.recall.wishes import Wish, wishes
+from pkg_pipeline.memory.recall.wishes import wishes
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.timestamps import iso
@@ -128,7 +129,6 @@ class Found:
     mode: RecallMode
     model: str | None
     warnings: tuple[str, ...]
-    wishes: frozenset[Wish] = frozenset()
 
 
 def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
@@ -142,7 +142,6 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
         top_k=request.top_k,
         zone=parts.settings.zone,
         language=detect([request.query]),
-        wishes=found.wishes,
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
     if block.lines:
@@ -157,8 +156,9 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
     one = search(parts, request)
     order = ranked(one.candidates, one.asked, parts.settings.ranking)
-    wanted = frozenset[Wish]() if one.asked.periods else one.asked.wishes
-    return Found(tuple(order), one.mode, one.model, one.warnings, wanted)
+    if not one.asked.periods:
+        order = newest_first(order, one.asked.wishes, one.asked.speakers)
+    return Found(tuple(order), one.mode, one.model, one.warnings)
 
 
 def search(parts: RecallParts, request: RecallRequest) -> Searched:
@@ -310,5 +310,6 @@ def _result_json(entry: Ranked, text: str) -> dict[str, Any]:
         "speaker": None if one.speaker is None else clean_name(one.speaker),
         "interaction_id": None if one.interaction_id is None else str(one.interaction_id),
         "passage": [one.passage + 1, one.passages],
+        "before": entry.is_before,
         "stale": one.is_stale,
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
+from pkg_pipeline.memory.languages import COMMON, table
 from pkg_pipeline.memory.recall.lexical import question_vector, rare_first
 from pkg_pipeline.memory.text.name_forms import across_scripts
 from pkg_pipeline.memory.text.name_links import keys_of_question
@@ -15,11 +17,14 @@ from pkg_pipeline.stages.recall.records import QuestionFacts
 NAME_WORDS = 0.3
 """Weight of a name: the ranking already weighs speakers."""
 OTHER_WORDS = 0.5
-"""Weight of a term only in other phrasings."""
+"""Weight of a term only in other phrasings or languages."""
 FETCHED_CHUNKS = 2_000
 """Chunks of a scope that may share a term before more common terms are skipped."""
 MOST_FETCHED_CHUNKS = 100_000
 """The same over the whole memory, which the index lists cover."""
+REMEMBERED_TERMS = 4_096
+BEGINNINGS = (2, 3)
+"""Letters that a term shares with its word for certain."""
 _WORD = re.compile(r"\w+")
 
 
@@ -34,6 +39,7 @@ class Words:
     def of(cls, analyzer: TermAnalyzer, question: str, phrasings: Sequence[str]) -> Words:
         asked = dict.fromkeys(analyzer.terms(question))
         others = dict.fromkeys(term for text in phrasings for term in analyzer.terms(text))
+        others |= dict.fromkeys(in_other_languages(analyzer, tuple(asked)))
         return cls(tuple(asked), tuple(term for term in others if term not in asked))
 
     def weighed(self, facts: QuestionFacts) -> dict[int, float]:
@@ -56,6 +62,39 @@ class Words:
             return asked.terms
         others = rare_first(self.others, facts.document_frequencies, limit=room)
         return tuple(dict.fromkeys((*asked.terms, *(others.terms if others.chunks <= room else ()))))
+
+
+def in_other_languages(analyzer: TermAnalyzer, terms: Sequence[str]) -> list[str]:
+    """The terms that say the same in other languages (``languages/common/lexicon.toml``)."""
+    asked = frozenset(terms)
+    return [
+        other for term in terms for word, others in _translated(analyzer, term) if word <= asked for other in others
+    ]
+
+
+@lru_cache(maxsize=REMEMBERED_TERMS)
+def _translated(analyzer: TermAnalyzer, term: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
+    """Of each word that begins with this term: all its terms, and those of its row in other languages."""
+    found: list[tuple[frozenset[str], tuple[str, ...]]] = []
+    for word, row, cell in _lexicon().get(term[: BEGINNINGS[-1]], ()):
+        terms = analyzer.terms(word)
+        if terms[:1] == [term]:
+            others = " ".join(other for other in row if other is not cell)
+            found.append((frozenset(terms), tuple(dict.fromkeys(analyzer.terms(others)))))
+    return tuple(found)
+
+
+@cache
+def _lexicon() -> dict[str, list[tuple[str, tuple[str, ...], str]]]:
+    """By the beginning of a word: the word, its row and its cell of the row."""
+    found: dict[str, list[tuple[str, tuple[str, ...], str]]] = {}
+    for line in table(COMMON, "lexicon")["rows"]:
+        row = tuple(line.replace("ё", "е").split("|"))
+        for cell in row:
+            for word in cell.split():
+                for begun in {word[:length] for length in BEGINNINGS}:
+                    found.setdefault(begun, []).append((word, row, cell))
+    return found
 
 
 def _fetch_limit(facts: QuestionFacts) -> int:

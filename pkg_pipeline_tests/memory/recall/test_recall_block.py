@@ -18,8 +18,7 @@ from pkg_pipeline.memory.recall.block import (
     RecallRules,
     recall_block,
 )
-from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock
-from pkg_pipeline.memory.recall.wishes import Wish
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, RecallBlock
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline_tests.memory.candidates import CHAT, GROUP, START, candidate, count, count_many, derived, in_order
 
@@ -236,27 +235,3 @@ def test_every_block_keeps_its_promises(
         for one in given_:
             if one.source in SPOKEN and re.search(r"\w", one.text):
                 assert one.no in kept or " ".join(one.text.casefold().split()) in {" ".join(t.split()) for t in told}
-
-
-# ── what holds now ───────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("wishes", "first"),
-    [
-        ({"newest", "amount"}, [2, 1, 3, 4]),
-        ({"amount"}, [2, 1, 3, 4]),
-        ({"amount", "first"}, [1, 3, 2, 4]),
-        ({"amount", "list"}, [1, 3, 2, 4]),
-        ({"time"}, [1, 3, 2, 4]),
-        (set(), [1, 3, 2, 4]),
-    ],
-)
-def test_the_newest_answer_is_named_before_an_older_one(wishes: set[Wish], first: list[int]) -> None:
-    older = candidate(1, "the rent is 640", at=START)
-    newer = candidate(2, "670 from May on", at=START + timedelta(days=40))
-    said = candidate(3, "we spoke of the rent", at=START + timedelta(days=80))
-    far = candidate(4, "I am 41", at=START + timedelta(days=90))
-    ranked = [Ranked(one, score, ()) for one, score in ((older, 2.0), (said, 1.9), (newer, 1.5), (far, 0.9))]
-    rules = RecallRules(None, None, UTC, "en", frozenset(wishes))
-    assert [line.ranked.candidate.no for line in recall_block(ranked, rules, count_many).lines] == first
