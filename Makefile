@@ -54,7 +54,13 @@ test: env ## all tests, in parallel, each on a database of its own
 faults: env ## cause every fault of docs/faults.md many times, and write its table
 	@$(BIN)/python -W ignore -m faults --write
 
-check: lint types contracts test ## exactly what CI runs
+# what takes a minute on one core runs beside the tests; what it finds is said at once, and again in how this ends
+check: lint ## exactly what CI runs
+	@$(MAKE) --no-print-directory types contracts >$(VENV)/types-and-contracts.txt 2>&1 \
+		|| { cat $(VENV)/types-and-contracts.txt; exit 1; } & source=$$!; \
+	$(MAKE) --no-print-directory test; tests=$$?; \
+	if wait $$source; then tail -n 1 $(VENV)/types-and-contracts.txt; else cat $(VENV)/types-and-contracts.txt; exit 1; fi; \
+	exit $$tests
 
 lint: env
 	@$(BIN)/ruff check .

@@ -25,7 +25,7 @@ from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction, message_chunks
-from pkg_pipeline.memory.recall.lexical import document_vector
+from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.recall.records import EVERYTHING, Candidate, Chunk, ChunkedMessage
 from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.stages.recall.chunks import name_terms
@@ -102,8 +102,8 @@ class CorpusInMemory:
     def _postings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.float32]]]:
         found: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for place, chunk in enumerate(self.chunks):
-            terms = self._analyzer.terms
-            for term, weight in document_vector(terms(chunk.own), terms(chunk.around)).items():
+            own, around = ([*map(term_number, self._analyzer.terms(one))] for one in (chunk.own, chunk.around))
+            for term, weight in document_vector(own, around).items():
                 found[term].append((place, weight))
         return {
             term: (np.array([place for place, _ in rows]), np.array([weight for _, weight in rows], np.float32))

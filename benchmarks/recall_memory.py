@@ -305,7 +305,7 @@ class _Block:
             first, second = int(self._first[place]), int(self._second[place])
             invented = [word(rank) for rank in self._words[place].tolist()]
             text = f"{given.texts[first]} {given.texts[second]} {' '.join(invented)}".encode()
-            weights = document_vector([*given.terms[first], *given.terms[second], *invented], ())
+            weights = document_vector(map(term_number, [*given.terms[first], *given.terms[second], *invented]), ())
             counts.update(weights.keys())
             number, scopes = struct.pack(">q", no), _array(2950, [who, where])
             talk = struct.pack(">QII", 7, chat, no // 40)

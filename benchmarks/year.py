@@ -25,11 +25,13 @@ from typing import Any
 
 from benchmarks.year_account import FIRST_DAY, Account, Fact
 from benchmarks.year_clock import MovingClock, opened
+from pkg_pipeline.adapters.postgres.engine import value
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory
 
 MOST_TOKENS = 4_000
+SIZE = "SELECT pg_database_size(current_database())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,9 @@ def live(account: Account, settings: Settings, folder: Path, days: int) -> dict[
                 months.append(ask(memory, [fact for fact in account.facts if fact.day <= day], day))
                 _tell(months[-1], time.perf_counter() - started)
         found = audit(memory, account, clock.at)
+        memory.chunks.build((FIRST_DAY, clock.at.date()))
+        with memory.connections.connection() as connection:
+            found["searchable_bytes"] = value(connection, SIZE)
         found |= {"ticks": ticks.ticks, "runs": dict(ticks.runs), "failed_runs": ticks.failed, "asked": ticks.names}
     found["seconds"] = round(time.perf_counter() - started, 1)
     found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -144,6 +149,7 @@ def audit(memory: Memory, account: Account, now: datetime) -> dict[str, Any]:
         "coverage": round(done / due, 4) if due else 1.0,
         "messages_expected": account.messages,
         "messages_stored": one("SELECT count(*) FROM messages"),
+        "bytes": one(SIZE),
         "double_summaries": one(
             "SELECT count(*) FROM (SELECT interaction_id FROM interaction_summaries"
             " WHERE status IN ('completed', 'dirty') GROUP BY 1 HAVING count(*) > 1) d"
@@ -224,13 +230,14 @@ def report(found: dict[str, Any]) -> bool:
         ("runs", f"{sum(found['runs'].values())}, {len(found['failed_runs'])} failed", not found["failed_runs"]),
     ]  # fmt: skip
     print("| asked | found | |\n|---|---|---|")
-    for asked, value, holds in rows:
-        print(f"| {asked} | {value} | {'yes' if holds else '**no**'} |")
+    for asked, said, holds in rows:
+        print(f"| {asked} | {said} | {'yes' if holds else '**no**'} |")
     print(
         f"\n{found['ticks']} ticks of {', '.join(found['asked'])}; {found['calls']} calls,"
         f" {found['profiles']} profiles,"
         f" {found['archived']} messages archived, {found['superseded']} summaries superseded;"
-        f" {found['seconds']:.0f} s, {found['peak_mb']} MB"
+        f" {found['seconds']:.0f} s, {found['peak_mb']} MB; the database {found['bytes'] / 1e6:.0f} MB,"
+        f" {found['searchable_bytes'] / 1e6:.0f} MB with chunks and vectors"
     )
     return all(holds for _, _, holds in rows)
 

@@ -20,9 +20,12 @@ COMMANDS = (("import", "{folder}/export.jsonl", "--json"), ("run", "--json"))
 
 
 def launched(command: tuple[str, ...], folder: Path, home: Path, url: str) -> subprocess.Popen[bytes]:
-    """The command, at the head of a process group; what it writes to standard error can be read."""
+    """The command, at the head of a process group; what it writes to standard error can be read. Marts are no part of
+    what is compared.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     given = {"PKG_HOME": str(home), "DATABASE_URL": url, "PKG_NOW": hops.NOW.isoformat(), "PKG_EMBEDDER": "none"}
+    given["PKG_MARTS"] = "false"
     return subprocess.Popen(
         [*COMMAND, *(word.format(folder=folder) for word in command)],
         env=inherited | given,

@@ -36,7 +36,7 @@ SOUND = frozenset({200, 202, 404, 503})
 @fault(
     "schema changed under the API",
     how=f"{CLIENTS} clients ask every route while migrations run down to {FAR_BACK} and up again",
-    short=2,
+    short=1,
     full=10,
 )
 def attack(ground: Ground, tries: int) -> Outcome:

@@ -90,8 +90,14 @@ def left_behind(url: str, *, at: str) -> list[str]:
 
 
 def main(url: str, folder: str, base_url: str, hop: str, workers: str) -> None:
-    """The hop by so many processes, which begin at the same moment; ends with 1 where one of them failed."""
-    begin = time.monotonic() + (BEGIN_SECONDS if int(workers) > 1 else 0.0)
+    """The hop by so many processes, which begin at the same moment; ends with 1 where one of them failed. One alone is
+    this one, whose modules are there for those after it.
+    """
+    if int(workers) == 1:
+        with hops.opened(url, Path(folder), base_url) as memory:
+            hops.HOPS[hop](memory)
+        return
+    begin = time.monotonic() + BEGIN_SECONDS
     children: list[int] = []
     for _ in range(int(workers)):
         child = os.fork()

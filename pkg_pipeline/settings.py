@@ -16,6 +16,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 
 from pkg_pipeline.memory.items.fact_rules import ConfirmRules, rules_by_type
 from pkg_pipeline.memory.window.model_window import MODEL_WINDOW_TOKENS
+from pkg_pipeline.place_settings import MEMORIES_FOLDER, MEMORY_NAME, OF_THE_DEPLOYMENT, PlaceSettings
 from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
 
@@ -23,12 +24,9 @@ class SettingsError(Exception):
     """An invalid setting: which, and what it may be."""
 
 
-class Settings(SessionSettings):
+class Settings(SessionSettings, PlaceSettings):
     """All settings. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps variables."""
 
-    # where
-    home: Path
-    database_url: SecretStr | None = None
     api_tokens: SecretStr | None = None
 
     # clock and calendar
@@ -168,11 +166,6 @@ class Settings(SessionSettings):
     def _aware(cls, value: datetime | None) -> datetime | None:
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
-    @field_validator("home")
-    @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
-
     @field_validator("fact_confirm_by_type")
     @classmethod
     def _rules(cls, value: str) -> str:
@@ -211,27 +204,11 @@ class Settings(SessionSettings):
         """L9: own key, or the general one."""
         return self.embedding_api_key or self.api_key
 
-    @property
-    def inbox(self) -> Path:
-        return self.home / "inbox"
-
-    @property
-    def cache(self) -> Path:
-        """May be deleted at any time."""
-        return self.home / "cache"
-
-    @property
-    def dagster_home(self) -> Path:
-        return self.home / "dagster"
-
-    @property
-    def database_folder(self) -> Path:
-        return self.home / "postgres"
-
 
 ENVIRONMENT: Mapping[str, str] = {
     "PKG_HOME": "home",
     "DATABASE_URL": "database_url",
+    "PKG_MEMORY": "memory",
     "PKG_NOW": "now",
     "PKG_TIMEZONE": "timezone",
     "PKG_PARTITIONS_START": "partitions_start",
@@ -276,9 +253,10 @@ def load_with_origins(environ: Mapping[str, str] | None = None) -> tuple[Setting
         raise SettingsError(f"PKG_HOME: {error}") from error
     values: dict[str, Any] = {"home": home}
     origins = dict.fromkeys(Settings.model_fields, "default")
-    file = home / "pkg.toml"
-    for field, value in _from_file(file).items():
-        values[field], origins[field] = value, str(file)
+    files = [home / "pkg.toml", *_of_named(home, environ.get("PKG_MEMORY"))]
+    for file in files:
+        for field, value in _from_file(file, is_named=file != files[0]).items():
+            values[field], origins[field] = value, str(file)
     for field in Settings.model_fields:
         name = variable_of(field)
         if environ.get(name):
@@ -289,7 +267,12 @@ def load_with_origins(environ: Mapping[str, str] | None = None) -> tuple[Setting
         raise SettingsError(_one_line(error, origins)) from error
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def _of_named(home: Path, name: str | None) -> list[Path]:
+    """The file of a named memory, which goes over the deployment's. A wrong name is told by its setting."""
+    return [home / MEMORIES_FOLDER / name / "pkg.toml"] if name and MEMORY_NAME.fullmatch(name) else []
+
+
+def _from_file(file: Path, *, is_named: bool = False) -> dict[str, Any]:
     try:
         with file.open("rb") as stream:
             found = tomllib.load(stream)
@@ -305,6 +288,9 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file} cannot be read: {error}") from error
     if "home" in found:
         raise SettingsError(f"{file} lies in the home and cannot move it; remove home there and set PKG_HOME")
+    if "memory" in found or (is_named and OF_THE_DEPLOYMENT & set(found)):
+        said = ", ".join(sorted(OF_THE_DEPLOYMENT & set(found)))
+        raise SettingsError(f"{file} is of one memory and cannot set {said}" if is_named else f"{file}: set PKG_MEMORY")
     if unknown := sorted(set(found) - set(Settings.model_fields)):
         named = ", ".join(f"{name}{nearest(name, Settings.model_fields)}" for name in unknown)
         raise SettingsError(f"{file} has unknown settings: {named}")

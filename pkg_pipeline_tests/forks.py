@@ -1,4 +1,5 @@
-"""Processes of their own for workers that die, each forked from one that has loaded their modules once.
+"""Processes of their own for workers that die, each forked from one that has loaded their modules once: what one of
+them loaded at its first use is there for those after it.
 
 What a worker does is in its own module, under ``main``; what it is to prove is in the tests.
 """
@@ -21,9 +22,11 @@ PATIENCE_SECONDS = 120
 
 _LOOP = """
 import importlib, json, os, signal, sys, traceback
+from pkg_pipeline_tests import late_modules
 for line in sys.stdin:
     asked = json.loads(line)
     main = importlib.import_module(asked["module"]).main
+    known = set(sys.modules)
     child = os.fork()
     if child == 0:
         signal.alarm(asked["seconds"])
@@ -40,8 +43,10 @@ for line in sys.stdin:
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
+            late_modules.tell(asked["late"], known)
             os._exit(code)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    late_modules.load(asked["late"])
 """
 
 
@@ -57,6 +62,7 @@ class Ended:
 class _Forks:
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-c", _LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
         )
@@ -66,7 +72,7 @@ class _Forks:
         assert told is not None
         assert answers is not None
         with self._lock, tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-            asked = {"module": module, "arguments": arguments, "seconds": PATIENCE_SECONDS}
+            asked = {"module": module, "arguments": arguments, "seconds": PATIENCE_SECONDS, "late": self._late.name}
             told.write(json.dumps({**asked, "out": out.name, "err": err.name}) + "\n")
             told.flush()
             code = answers.readline()

@@ -74,7 +74,39 @@ def test_defaults_without_anything(tmp_path: Path) -> None:
 
 
 def test_the_table_of_values_covers_every_field() -> None:
-    assert set(OTHER_VALUES) == set(Settings.model_fields) - {"home"}
+    assert set(OTHER_VALUES) == set(Settings.model_fields) - {"home", "memory"}, "these choose the file"
+
+
+def test_a_named_memory_has_a_file_over_that_of_all(tmp_path: Path) -> None:
+    own = home_with(tmp_path, "hot_messages = 7\nlive_usd_per_day = 2\n")
+    (tmp_path / "memories" / "anna").mkdir(parents=True)
+    file = tmp_path / "memories" / "anna" / "pkg.toml"
+    file.write_text("live_usd_per_day = 0.25\n")
+    assert load(own).live_usd_per_day == 2
+    anna, origins = load_with_origins(own | {"PKG_MEMORY": "anna"})
+    assert (anna.memory, anna.live_usd_per_day, anna.hot_messages) == ("anna", 0.25, 7)
+    assert (origins["live_usd_per_day"], origins["hot_messages"]) == (str(file), str(tmp_path / "pkg.toml"))
+    assert load(own | {"PKG_MEMORY": "anna", "PKG_LIVE_USD_PER_DAY": "3"}).live_usd_per_day == 3
+    assert (anna.inbox, anna.memory_home) == (file.parent / "inbox", file.parent)
+    assert (anna.dagster_home, anna.database_folder, anna.cache) == (
+        *(tmp_path / name for name in ("dagster", "postgres", "cache")),
+    )
+
+
+@pytest.mark.parametrize("text", ["most_runs = 50", "api_tokens = 'x'", "database_url = 'postgresql://h/d'"])
+def test_what_is_the_deployments_no_memory_sets(tmp_path: Path, text: str) -> None:
+    (tmp_path / "memories" / "anna").mkdir(parents=True)
+    (tmp_path / "memories" / "anna" / "pkg.toml").write_text(text)
+    with pytest.raises(SettingsError, match=f"of one memory and cannot set {text.split()[0]}"):
+        load({"PKG_HOME": str(tmp_path), "PKG_MEMORY": "anna"})
+    with pytest.raises(SettingsError, match="set PKG_MEMORY"):
+        load(home_with(tmp_path, "memory = 'anna'"))
+
+
+@pytest.mark.parametrize("name", ["Anna", "an na", "../anna", "1a", "-a", "a.b", "a" * 32, "анна", "a:b", "a,b", "a\n"])
+def test_what_is_no_name_of_a_memory(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=r"PKG_MEMORY: .*names no memory"):
+        load({"PKG_HOME": str(tmp_path), "PKG_MEMORY": name})
 
 
 @pytest.mark.parametrize("field", sorted(OTHER_VALUES))

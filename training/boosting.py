@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ def boosted(x: Floats, right: Floats, seeds: Sequence[int], rounds: int = ROUNDS
     """The trees of each column of ``right`` (nan: not said), the first ``rounds`` of each seed."""
     found = [_of_one(x, column, seeds, rounds) for column in right.T]
     return Trees(**{name: np.stack([one[name] for one in found]) for name in found[0]})
+
+
+def begun(trees: Trees, rounds: int) -> Trees:
+    """The first trees of the first seed."""
+    return replace(trees, **{one.name: getattr(trees, one.name)[:, :rounds] for one in fields(Trees)[:-1]})
 
 
 def _of_one(x: Floats, right: Floats, seeds: Sequence[int], rounds: int) -> dict[str, NDArray[Any]]:

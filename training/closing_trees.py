@@ -2,7 +2,8 @@
 training.closing_trees [--check]``.
 
 Boosted trees on pairs (open item, later message) of worlds, talks and accounts, each read by heads that did not see it.
-Where trees are left out, so is the world, from every head. ``--check``: writes nothing.
+Where trees are left out, so is the world, from every head. Those that did not see a part are kept
+(``left_out_closings.npz``), since accounts left out are read by them. ``--check``: fits anew and writes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pkg_pipeline.offline.closing_context import rows
 from pkg_pipeline.offline.judging import RENEWED, SURE, Met, closings, meet, renewals
 from pkg_pipeline.offline.line_context import Floats, Trees
 from training import accounts, closing, standing, worlds
-from training.boosting import SEEDS, boosted
+from training.boosting import ROUNDS, SEEDS, boosted
 from training.closing import NEAR_A_CLOSING, Score
 from training.conversations import FOLDS
 from training.left_out import read_once
@@ -38,6 +39,7 @@ from training.vectors import embed
 from training.worlds import World
 
 WEIGHTS = Path(closing_context.__file__).with_name("closing.npz")
+LEFT_OUT = Path(__file__).with_name("left_out_closings.npz")
 NEAR_A_RENEWAL = 2
 """Lines around one that renews an item are no counterexamples."""
 LEAST_JUDGED = 0.15
@@ -68,9 +70,53 @@ def hard() -> tuple[World, ...]:
     return tuple(worlds.hard())
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """What did not see a part: weights of a pair's features and uncalibrated trees, by part. ``scale``: see there."""
+
+    linear: tuple[Mapping[str, float], ...]
+    trees: tuple[Trees, ...]
+    scale: tuple[float, float]
+
+
 @cache
-def linear(fold: int | None) -> Mapping[str, float]:
+def kept() -> Unseen | None:
+    """What was fitted last, if to these very worlds."""
+    with np.load(LEFT_OUT) as file:
+        if int(file["worlds"]) != worlds.checksum(every()):
+            return None
+        names = file["names"].tolist()
+        linear = tuple(dict(zip(names, row, strict=True)) for row in file["linear"].tolist())
+        trees = tuple(Trees(**{one.name: file[one.name][n] for one in fields(Trees)}) for n in range(FOLDS))
+        slope, shift = file["scale"].tolist()
+        return Unseen(linear, trees, (slope, shift))
+
+
+def anew() -> Unseen:
+    return Unseen(tuple(map(linear, range(FOLDS))), tuple(map(_without, range(FOLDS))), scale())
+
+
+def keep(said: Unseen) -> None:
+    names = sorted(said.linear[0])
+    np.savez_compressed(
+        LEFT_OUT,
+        worlds=np.array(worlds.checksum(every())),
+        names=np.array(names),
+        linear=np.array([[row[name] for name in names] for row in said.linear]),
+        scale=np.array(said.scale),
+        **{one.name: np.stack([getattr(trees, one.name) for trees in said.trees]) for one in fields(Trees)},
+    )
+    kept.cache_clear()
+
+
+@cache
+def linear(fold: int) -> Mapping[str, float]:
     """Weights of a pair's features, fitted without a part."""
+    known = kept()
+    return linear_anew(fold) if known is None else known.linear[fold]
+
+
+def linear_anew(fold: int) -> Mapping[str, float]:
     return closing.fit([closing.pairs_of(one) for one in closing.every() if fold_of(one) != fold])
 
 
@@ -137,15 +183,21 @@ def _right(walk: Walk, talk: Sequence[Met]) -> list[tuple[float, float]]:
     return found
 
 
-def trees_of(places: NDArray[np.bool_], seeds: Sequence[int]) -> Trees:
+def trees_of(places: NDArray[np.bool_], rounds: int = ROUNDS) -> Trees:
     told = pairs()
-    return boosted(told.x[places], told.right[places], seeds)
+    return boosted(told.x[places], told.right[places], SEEDS[:1], rounds)
+
+
+@cache
+def _without(fold: int) -> Trees:
+    known = kept()
+    return trees_of(pairs().folds != fold) if known is None else known.trees[fold]
 
 
 @cache
 def without(fold: int) -> Trees:
     """Trees that did not see a part."""
-    return calibrated(trees_of(pairs().folds != fold, SEEDS[:1]))
+    return calibrated(_without(fold))
 
 
 def calibrated(trees: Trees) -> Trees:
@@ -179,13 +231,13 @@ def scale() -> tuple[float, float]:
     """Slope and shift of the log-odds of closings of worlds left out: those from ``SURE`` on are as often right as
     ``RIGHT`` says.
     """
+    known = kept()
+    if known is not None:
+        return known.scale
     judged: list[tuple[float, bool]] = []
-    for fold in range(FOLDS):
-        trees = trees_of(pairs().folds != fold, SEEDS[:1])
-        for world in ordinary():
-            if fold_of(world) == fold:
-                with judging(trees, linear(fold)):
-                    score(world, LEAST_JUDGED, judged)
+    for world in ordinary():
+        with judging(_without(fold_of(world)), linear(fold_of(world))):
+            score(world, LEAST_JUDGED, judged)
     x = np.array([[log_odds, 1.0] for log_odds, _ in sorted(judged, reverse=True)])
     y = np.array([right for _, right in sorted(judged, reverse=True)], dtype=float)
     slope, shift = newton(x, y, np.zeros(2), np.array([1e-3, 1e-3]))
@@ -237,9 +289,9 @@ def renewed(world: World, wrong: list[str] | None = None) -> Score:
     return found
 
 
-def fit() -> Trees:
+def fit(rounds: int = ROUNDS) -> Trees:
     """The trees of every pair."""
-    return calibrated(trees_of(np.ones(len(pairs().right), dtype=np.bool_), SEEDS[:1]))
+    return calibrated(trees_of(np.ones(len(pairs().right), dtype=np.bool_), rounds))
 
 
 def keys_of(world: World) -> tuple[str, ...]:
@@ -251,6 +303,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
+    with patch(f"{__name__}.kept", lambda: None):
+        made, unseen = fit(), anew()
+    if not given.check:
+        np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})
+        keep(unseen)
     total: dict[str, Score] = {}
     for world in every():
         with left_out(fold_of(world)):
@@ -259,9 +316,6 @@ def main() -> None:
             total.setdefault(f"{said}, left out: {key}", Score()).add(one)
     for said, one in sorted(total.items()):
         print(said, one)
-    if not given.check:
-        made = fit()
-        np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import genre_heads, letters, transcripts
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
+from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.genre_heads import GENRES, Genre
-from pkg_pipeline.offline.highlights import weights_of
+from pkg_pipeline.offline.highlights import important_lines, weights_of
 from pkg_pipeline.offline.letters import find_requests
 from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.line_head import DIMENSIONS, Floats, Heads, matrix
-from pkg_pipeline.offline.llm import answer
 from pkg_pipeline.offline.reading import Reading, read
 from training.newton import newton
 from training.vectors import embed
@@ -194,11 +194,12 @@ def _left_out(folder: Path, genre: Genre, found_in: Callable[[Labelled], Right])
 
 
 def important_left_out(folder: Path) -> Shares:
-    """Important lines of meetings, as summaries name them."""
+    """Important lines of meetings, as summaries name them: what they tell besides is not made."""
 
     def found_in(talk: Labelled) -> Right:
-        named = set(answer(talk.source).important)
-        return np.array([line.message.number in named for line in talk.reading.lines])
+        facts = {fact.sentence.line for fact in find_facts(talk.reading)}
+        named = set(important_lines(talk.reading, (), facts))
+        return np.array([line.index in named for line in talk.reading.lines])
 
     return _left_out(folder, "line of a meeting", found_in)
 

@@ -2,7 +2,8 @@
 ``python -m training.superseding [--check] [-v]``.
 
 Logistic regression on pairs (new decision, decision in force) of worlds and accounts, each read by heads that did not
-see it, with nothing superseded. ``--check``: writes nothing. Figures are of worlds left out.
+see it, with nothing superseded. The pairs are kept (``left_out_superseding.npz``), since accounts left out are read by
+weights of some of them. ``--check``: reads anew and writes nothing. Figures are of worlds left out.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
 from pkg_pipeline.offline import superseding
 from pkg_pipeline.offline.matters import roots_of_names
-from pkg_pipeline.offline.superseding import SUPERSEDED, WEIGHTS_FILE, pairs_of
+from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, WEIGHTS_FILE, pairs_of
 from pkg_pipeline.offline.talk_items import found
 from pkg_pipeline.prompts import conversation_reading as prompt
 from training import accounts, worlds
@@ -33,6 +35,7 @@ from training.vectors import embed
 from training.whole_accounts import read_account, read_left_out
 from training.worlds import Label, World
 
+LEFT_OUT = Path(__file__).with_name("left_out_superseding.npz")
 SPREAD = 0.5
 """Standard deviation of a weight around its prior, 0 where none is given, in log-odds."""
 PRIOR = {"next price": 2.0}
@@ -56,13 +59,52 @@ class Pair:
 
 
 @cache
+def every() -> tuple[World, ...]:
+    return (*worlds.load(), *accounts.load())
+
+
+@cache
 def pairs() -> tuple[Pair, ...]:
+    """Those of all worlds, as they were last read."""
+    return kept() or read_pairs(every())
+
+
+def read_pairs(of: Sequence[World]) -> tuple[Pair, ...]:
     """Those that the labels tell of: not of new decisions that nobody labelled in worlds of tasks."""
     known: list[Pair] = []
     with patch.object(superseding, "SUPERSEDED", np.inf):
-        for world in (*worlds.load(), *accounts.load()):
+        for world in of:
             read_account(world, partial(_recorded, world, known))
     return tuple(known)
+
+
+def kept() -> tuple[Pair, ...] | None:
+    """If they are of these very worlds."""
+    with np.load(LEFT_OUT) as file:
+        if int(file["worlds"]) != worlds.checksum(every()):
+            return None
+        names, rows = file["names"].tolist(), (file["features"] / 10**DECIMALS).tolist()
+        said = json.loads(file["said"].tobytes())
+        told = zip(rows, file["right"].tolist(), file["folds"].tolist(), said, strict=True)
+        return tuple(
+            Pair(dict(zip(names, row, strict=True)), right, (talk, place), old, words, fold)
+            for row, right, fold, (talk, place, old, words) in told
+        )
+
+
+def keep(found: Sequence[Pair]) -> None:
+    names = list(found[0].features)
+    features = np.array([[one.features[name] for name in names] for one in found])
+    said = json.dumps([(*one.new, one.old, one.words) for one in found])
+    np.savez_compressed(
+        LEFT_OUT,
+        worlds=np.array(worlds.checksum(every())),
+        names=np.array(names),
+        features=np.round(features * 10**DECIMALS).astype(np.int32),
+        right=np.array([one.is_right for one in found]),
+        folds=np.array([one.fold for one in found], dtype=np.int8),
+        said=np.frombuffer(said.encode(), dtype=np.uint8),
+    )
 
 
 def _recorded(world: World, known: list[Pair], source: ReadingInput) -> prompt.Answer:
@@ -151,12 +193,15 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
+    with patch(f"{__name__}.kept", lambda: None):
+        pairs()
     wrong: list[str] = []
     for least in (0.3, 0.35, SUPERSEDED, 0.5):
         print(f"superseded from {least}, left out: {score(least, wrong if least == SUPERSEDED else None)}")
     if given.verbose:
         print(*wrong, sep="\n")
     if not given.check:
+        keep(pairs())
         WEIGHTS_FILE.write_text(json.dumps(fit(), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

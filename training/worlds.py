@@ -6,7 +6,8 @@ The form of ``worlds/*.json`` is told in ``worlds/README.md``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -105,6 +106,18 @@ def load(folder: Path = FOLDER) -> list[World]:
     for path in folder.glob("*.txt"):
         rows |= worlds_of(path)
     return [told(name, rows[name]) for name in sorted(rows)]
+
+
+def checksum(of: Iterable[World]) -> int:
+    """Another one where a message or a label has changed."""
+    found = 0
+    for world in of:
+        said = [message.text for talk in world.talks for message in talk.messages]
+        for one in world.items:
+            ends = sorted(one.closed_by), sorted(one.cancelled_by), [sorted(keys) for keys, _ in one.renewed]
+            said.append(f"{one.ref} {one.kind} {one.messages} {ends} {one.superseded_by} {one.is_optional}")
+        found = zlib.crc32("\n".join([world.name, *said]).encode(), found)
+    return found
 
 
 def hard() -> list[World]:

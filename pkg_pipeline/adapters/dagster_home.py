@@ -38,8 +38,9 @@ class Running:
 
     @property
     def yaml(self) -> str:
-        """The text of ``dagster.yaml``. Backfills leave places for what is live."""
+        """The text of ``dagster.yaml``. Backfills leave places for what is live, named memories one for the own."""
         text = _YAML.replace("MOST", str(self.most)).replace("BACKFILLS", str(max(1, self.most - 2)))
+        text = text.replace("MEMORIES", str(max(1, self.most - 1)))
         return text if self.broker is None else text.replace(_COORDINATOR, _COORDINATOR + _OFTEN) + _WORKERS
 
 
@@ -88,6 +89,12 @@ concurrency:
       - key: pkg/lane
         value: backfill
         limit: BACKFILLS
+      # no memory has two places, and all that have names leave one for that which has none
+      - key: pkg/memory
+        value: {{applyLimitPerUniqueValue: true}}
+        limit: 1
+      - key: pkg/memory
+        limit: MEMORIES
 
 run_monitoring:
   enabled: true

@@ -26,6 +26,7 @@ OURS = (
     "inbox",
     "cache",
     "demo",
+    "memories",
     "dev.lock",
     "dev.pid",
     "logs",

@@ -65,7 +65,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     # a layer added later is further out: guard, answer times, failures, token, body length
     app.add_middleware(EncodedKeys)
     app.add_middleware(BodyLimits)
-    app.add_middleware(Admission, tokens=deps.tokens)
+    app.add_middleware(Admission, tokens=deps.tokens, memory=deps.memory)
     app.add_middleware(problems.Failures)
     if deps.monitoring is not None:
         ports = deps.monitoring
@@ -75,6 +75,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
             clock=deps.clock,
             server=ports.server,
             disk=deps.disk,
+            memory=deps.memory,
         )
         app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
         app.add_middleware(Latencies, metrics=metrics)

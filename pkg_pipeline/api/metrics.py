@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 UNMATCHED = "unmatched"
+MEMORY_LABEL = "memory"
 SHARED_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """Read by prometheus_client when it is imported."""
 
@@ -79,22 +80,27 @@ class Metrics:
         clock: Clock,
         server: ServerCounts | None = None,
         disk: Callable[[], Space | None] = lambda: None,
+        memory: str | None = None,
     ) -> None:
+        """``memory``: the named one of a server of several. Its page has its own numbers alone, without its name."""
         counts = server or ServerCounts()
         self.registry = CollectorRegistry(auto_describe=False)
         # what the processes share is read from their files alone, or it would be told twice
         own = self.registry if counts.shared is None else None
+        # the files are of all memories, so that there each number has to say of which it is
+        named = {} if counts.shared is None or memory is None else {MEMORY_LABEL: memory}
+        self._named = named
         self._latency = Histogram(
             "pkg_api_request_seconds",
             "Time from a request's head to its whole answer.",
-            ("route", "method", "status"),
+            ("route", "method", "status", *named),
             buckets=LATENCY_BUCKETS,
             registry=own,
         )
         lost = "Receipts of served contexts and windows that could not be kept."
         holes = "Messages that windows left out and no summary stands for."
         self._followers = [
-            _Follower(Counter(name, said, registry=own), count)
+            _Follower(_labelled(Counter(name, said, tuple(named), registry=own), named), count)
             for name, said, count in (
                 ("pkg_context_receipts_lost", lost, counts.receipts_lost),
                 ("pkg_window_unsummarised_messages", holes, counts.window_holes),
@@ -103,7 +109,7 @@ class Metrics:
         ]
         self.registry.register(_MemoryCollector(store, params, clock))
         if counts.shared is not None:
-            MultiProcessCollector(self.registry, str(counts.shared))
+            self.registry.register(_SharedCollector(counts.shared, memory))
         self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
@@ -114,7 +120,7 @@ class Metrics:
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """One request; also tells the other processes what this one lost so far."""
-        self._latency.labels(route, method, str(status)).observe(seconds)
+        self._latency.labels(route, method, str(status), *self._named.values()).observe(seconds)
         self._follow()
 
     def _follow(self) -> None:
@@ -176,6 +182,23 @@ class _MemoryCollector(Collector):
         yield from _queue(found, self._store.queue_counts())
         yield from _budgets(found)
         yield from _calls(found.ledger)
+
+
+class _SharedCollector(Collector):
+    """What all processes counted, of one memory."""
+
+    def __init__(self, folder: Path, memory: str | None) -> None:
+        self._files, self._memory = MultiProcessCollector(None, str(folder)), memory
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._files.collect():
+            metric.samples = [
+                one._replace(labels={key: value for key, value in one.labels.items() if key != MEMORY_LABEL})
+                for one in metric.samples
+                if one.labels.get(MEMORY_LABEL) == self._memory
+            ]
+            if metric.samples:
+                yield metric
 
 
 class _DiskCollector(Collector):
@@ -272,6 +295,10 @@ def _calls(ledger: Iterable[LedgerFigures]) -> Iterator[Metric]:
     counted = [((*key, kind), numbers[3 + place]) for key, numbers in sums.items() for place, kind in enumerate(kinds)]
     yield _counter("llm_tokens", "Tokens used.", (*_CALL, "kind"), counted)
     yield _counter("llm_refused_answers", "Answers that the gate refused.", _CALL[:3], refused)
+
+
+def _labelled(counter: Counter, labels: Mapping[str, str]) -> Counter:
+    return counter.labels(**labels) if labels else counter
 
 
 def _gauge(name: str, said: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:

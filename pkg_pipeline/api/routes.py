@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
-    """Ports of the routes. ``receipts`` None switches them off; empty ``tokens`` allow loopback only; ``is_own_host``
-    knows this server's names. Optional parts that are None leave out their routes, and without ``relevant`` a context's
-    hint changes nothing.
+    """Ports of the routes. ``receipts`` None switches them off; empty ``tokens`` allow loopback only, and only those of
+    ``memory`` are known; ``is_own_host`` knows this server's names. Optional parts that are None leave out their
+    routes, and without ``relevant`` a context's hint changes nothing.
     """
 
     reads: PostgresReadStore
@@ -52,6 +52,7 @@ class ApiDependencies:
     expected_revision: str
     receipts: ReceiptSink | None = None
     tokens: tuple[ApiToken, ...] = ()
+    memory: str | None = None
     is_own_host: OwnHost = is_loopback
     monitoring: MonitoringPorts | None = None
     recall: RecallParts | None = None

@@ -1,5 +1,5 @@
 """Bearer tokens with scopes, checked before a body is read. ``PKG_API_TOKENS`` holds ``name:scope:hash`` with the
-sha256 of the secret, so that the setting does not reveal it.
+sha256 of the secret, so that the setting does not reveal it, and ``name:scope:hash:memory`` for a memory of that name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pkg_pipeline.adapters.http.guard import Refusal
 from pkg_pipeline.api.pages import ASSETS
 from pkg_pipeline.api.problems import problem
+from pkg_pipeline.place_settings import MEMORY_NAME
 
 TokenScope = Literal["read", "write", "admin"]
 RANK: dict[TokenScope, int] = {"read": 0, "write": 1, "admin": 2}
@@ -36,11 +37,14 @@ class TokensWrong(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """One caller. ``digest`` is the sha256 of the secret in hexadecimal."""
+    """One caller. ``digest`` is the sha256 of the secret in hexadecimal. ``memory``: the named one that it opens; None:
+    that of the server's settings.
+    """
 
     name: str
     scope: TokenScope
     digest: str
+    memory: str | None = None
 
 
 def parse_tokens(text: str) -> tuple[ApiToken, ...]:
@@ -48,12 +52,17 @@ def parse_tokens(text: str) -> tuple[ApiToken, ...]:
     tokens: list[ApiToken] = []
     for number, entry in enumerate(filter(None, (part.strip() for part in text.split(","))), start=1):
         match entry.split(":"):
-            case [name, scope, digest] if name and scope in get_args(TokenScope) and _HASH.fullmatch(digest.lower()):
-                tokens.append(ApiToken(name, scope, digest.lower()))  # type: ignore[arg-type]
+            case [name, scope, digest, *memory] if (
+                name
+                and scope in get_args(TokenScope)
+                and _HASH.fullmatch(digest.lower())
+                and (not memory or (len(memory) == 1 and MEMORY_NAME.fullmatch(memory[0])))
+            ):
+                tokens.append(ApiToken(name, scope, digest.lower(), *memory))  # type: ignore[arg-type]
             case _:
                 raise TokensWrong(
                     f"PKG_API_TOKENS: entry {number} is not name:scope:hash with a scope of read, write or admin"
-                    " and the sha256 of the secret in 64 hexadecimal digits"
+                    " and the sha256 of the secret in 64 hexadecimal digits, nor name:scope:hash:memory"
                 )
     return tuple(tokens)
 
@@ -66,11 +75,15 @@ def scope_needed(method: str, path: str) -> TokenScope | None:
 
 
 class Admission:
-    """Refuses requests without a sufficient token before their body is read; without ``tokens`` everybody passes."""
+    """Refuses requests without a sufficient token before their body is read; without ``tokens`` everybody passes.
 
-    def __init__(self, app: ASGIApp, *, tokens: tuple[ApiToken, ...]) -> None:
+    A token of another memory than ``memory`` is as unknown as any.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: tuple[ApiToken, ...], memory: str | None = None) -> None:
         self._app = app
         self._tokens = tokens
+        self._memory = memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = self._refusal(scope) if scope["type"] == "http" and self._tokens else None
@@ -80,12 +93,12 @@ class Admission:
         needed = scope_needed(scope["method"], scope["path"])
         if needed is None:
             return None
-        secret = _secret(scope)
-        if secret is None:
+        digest = digest_of(scope)
+        if digest is None:
             return problem(401, "a bearer token is needed", headers={"WWW-Authenticate": "Bearer"})
-        digest = hashlib.sha256(secret).hexdigest()
         # all tokens are compared, so that timing reveals none
         known = [token for token in self._tokens if compare_digest(token.digest, digest)]
+        known = [token for token in known if token.memory == self._memory]
         if not known:
             headers = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             return problem(401, "the bearer token is not known", headers=headers)
@@ -106,9 +119,11 @@ def refused_by_guard(refused: Refusal) -> Response:
     return problem(refused.status, refused.detail, kind=refused.kind)
 
 
-def _secret(scope: Scope) -> bytes | None:
+def digest_of(scope: Scope) -> str | None:
+    """The sha256 of the request's secret; None if it brings none."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) != 1:
         return None
     kind, _, secret = given[0].partition(b" ")
-    return secret.strip() or None if kind.lower() == b"bearer" else None
+    secret = secret.strip() if kind.lower() == b"bearer" else b""
+    return hashlib.sha256(secret).hexdigest() if secret else None

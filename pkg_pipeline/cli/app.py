@@ -60,6 +60,7 @@ COMMANDS = {
     "init": ("operate", "init", "Create the home, the database and its tables."),
     "doctor": ("doctor", "doctor", "Tell what is in force and what is wrong."),
     "db": ("operate", "db", "The database: upgrade, downgrade REV, start, stop, status."),
+    "memories": ("memories", "memories", "Several memories of one deployment: create, list, drop."),
     "archive": ("archive", "archive", "Old texts: status, restore, compact."),
     "threads": ("sessions.threads", "threads", "Threads of LangGraph agents: list, import, prune, delete."),
     "forget": ("forget", "forget", "People, chats, sessions, messages out of every table and file, for good."),
@@ -143,9 +144,15 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="NAME", help="The memory that the command is about; else PKG_MEMORY."),
+    ] = None,
 ) -> None:
     """Conversations in, tiered memory out."""
     del version
+    if memory is not None:
+        os.environ["PKG_MEMORY"] = memory
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

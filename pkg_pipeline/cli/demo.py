@@ -91,7 +91,14 @@ def _settings(asked: Settings, home: Path) -> Settings:
         # later commands on this home need its time zone and must not pay either
         own.write_text(f'timezone = "{account.TIMEZONE}"\nllm = "offline"\n', encoding="utf-8")
     return asked.model_copy(
-        update={"home": home, "now": now, "database_url": None, "llm": "offline", "timezone": account.TIMEZONE}
+        update={
+            "home": home,
+            "database_url": None,
+            "memory": None,
+            "now": now,
+            "llm": "offline",
+            "timezone": account.TIMEZONE,
+        }
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,13 +49,14 @@ def init(json: JsonFlag = False) -> None:
 
 @db.command()
 def upgrade(json: JsonFlag = False) -> None:
-    """Bring the tables up to date."""
+    """Bring the tables up to date: of the memory that is named, or without a name of all."""
     from pkg_pipeline.adapters.postgres.migrations import migrate
-    from pkg_pipeline.wiring import database
+    from pkg_pipeline.wiring import database, memories
 
-    with database(settings_in_force()) as url:
+    settings = settings_in_force()
+    with database(settings) as url:
         migrate.upgrade(url)
-        _say_revision(url, as_json=json)
+        _say_revision(url, as_json=json, memories=memories.upgrade(settings) if settings.memory is None else {})
 
 
 @db.command()
@@ -175,7 +176,7 @@ def restore(
             migrate.prepare(url)
             backups.restore(url, file)
             migrate.upgrade(url)
-            taken = carried_settings.take_over(given, settings.home / "pkg.toml")
+            taken = carried_settings.take_over(given, settings.memory_home / "pkg.toml")
             _end_unfinished_runs(settings, url)
             answer = {"revision": migrate.current(url), "head": migrate.head(), "settings": taken}
         said = f"revision {answer['revision']}" + (f"; into pkg.toml: {', '.join(taken)}" if taken else "")
@@ -201,6 +202,8 @@ def _end_unfinished_runs(settings: Settings, url: str) -> None:
 def uninstall(yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Remove everything the program keeps: the database, Dagster's home, the inbox, the settings."""
     settings = settings_in_force()
+    if settings.memory is not None:
+        raise CommandFailed(f"PKG_MEMORY: this removes all memories; one goes by: memories drop {settings.memory}")
     there = [settings.home / name for name in OURS if (settings.home / name).exists()]
     confirm("Delete all of this for good?", yes=yes, as_json=json, details=_what_goes(settings, there))
     schemas = _drop_schemas(settings)
@@ -219,8 +222,11 @@ def _what_goes(settings: Settings, there: list[Path]) -> Iterator[object]:
     yield from there
     if settings.database_url is not None:
         from pkg_pipeline.adapters.postgres.backup import SCHEMAS
+        from pkg_pipeline.wiring import memories
 
         yield f"schemas {', '.join(SCHEMAS)} of the database in DATABASE_URL"
+        if named := memories.names(settings):
+            yield f"the memories {', '.join(named)}, each a database beside it"
 
 
 def _drop_schemas(settings: Settings) -> list[str]:
@@ -228,7 +234,9 @@ def _drop_schemas(settings: Settings) -> list[str]:
         return []
     from pkg_pipeline.adapters.postgres import backup as backups
     from pkg_pipeline.adapters.postgres import engine
+    from pkg_pipeline.wiring import memories
 
+    memories.drop_all(settings)
     return backups.drop(engine.libpq_url(settings.database_url.get_secret_value()))
 
 
@@ -251,16 +259,18 @@ def _kind(settings: Settings) -> str:
 
 
 def _current_revision(settings: Settings) -> str | None:
-    from pkg_pipeline.adapters.postgres import engine
+    from pkg_pipeline.adapters.postgres.migrations import migrate
+    from pkg_pipeline.wiring import database_url
+
+    return migrate.current(database_url(settings, start=False))
+
+
+def _say_revision(url: str, *, as_json: bool, memories: Mapping[str, str | None] | None = None) -> None:
     from pkg_pipeline.adapters.postgres.migrations import migrate
 
-    if settings.database_url is not None:
-        return migrate.current(engine.libpq_url(settings.database_url.get_secret_value()))
-    return migrate.current(embedded.dsn(settings.database_folder))
-
-
-def _say_revision(url: str, *, as_json: bool) -> None:
-    from pkg_pipeline.adapters.postgres.migrations import migrate
-
-    answer = {"revision": migrate.current(url), "head": migrate.head()}
-    show(answer, as_json=as_json, human=lambda screen: screen.print(f"revision {answer['revision'] or 'none'}"))
+    answer: dict[str, Any] = {"revision": migrate.current(url), "head": migrate.head()}
+    said = [f"revision {answer['revision'] or 'none'}"]
+    if memories:
+        answer["memories"] = memories
+        said += [f"{name}: revision {revision}" for name, revision in memories.items()]
+    show(answer, as_json=as_json, human=lambda screen: screen.print("\n".join(said)))

@@ -89,7 +89,9 @@ def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> Non
 
 
 def own_command(*, home: Path | None = None) -> str:
-    """How to call this program from the current folder; with PKG_HOME if ``home`` is not the default."""
+    """How to call this program from the current folder; with PKG_HOME if ``home`` is not the default, and with the
+    memory in force.
+    """
     beside = Path(sys.executable).with_name("pkg-pipeline")
     on_path = shutil.which("pkg-pipeline")
     if not beside.exists() or (on_path is not None and beside.samefile(on_path)):
@@ -98,6 +100,8 @@ def own_command(*, home: Path | None = None) -> str:
         called = str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
     given = str(home) if home is not None else os.environ.get("PKG_HOME")
     prefix = f"PKG_HOME={shlex.quote(given)} " if given else ""
+    if home is None and (memory := os.environ.get("PKG_MEMORY")):
+        prefix += f"PKG_MEMORY={shlex.quote(memory)} "
     return prefix + shlex.quote(called)
 
 

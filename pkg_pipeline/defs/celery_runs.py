@@ -20,11 +20,11 @@ from dagster_celery.tasks import create_execute_job_task, create_resume_job_task
 
 from pkg_pipeline.adapters.dagster_home import BROKER_VARIABLE
 from pkg_pipeline.defs.hops import MESSAGES
+from pkg_pipeline.defs.lanes import INBOX_QUEUE
 
 if TYPE_CHECKING:
     from celery import Celery
 
-INBOX_QUEUE = "inbox"
 REPLY_SECONDS = 5.0
 REDELIVERED_SECONDS = 25_200
 """Longer than the longest run: what Redis gives out twice is refused by Dagster, but takes a worker's place."""

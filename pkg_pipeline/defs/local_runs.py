@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -21,6 +21,7 @@ from pkg_pipeline.defs.lanes import LANE_TAG, STALE_TAG, range_tags, wants_only_
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.defs.run_origin import say_origin
+from pkg_pipeline.stages.ports import Lane
 
 DONE, FAILED, BLOCKED = "done", "failed", "blocked"
 """Outcome of a row: attempted; stopped by an error; attempted, but a check then blocks publication."""
@@ -65,12 +66,16 @@ class LocalRuns:
         *,
         log_level: str = "CRITICAL",
         on_part: Callable[[str, int, int], object] = lambda *_: None,
+        lane: Lane = "backfill",
     ) -> None:
-        """``on_part`` gets the asset, how many of its partitions are done, and how many there are."""
+        """``on_part`` gets the asset, how many of its partitions are done, and how many there are. ``lane``: whose
+        budget they use (P12); a backfill always its own.
+        """
         self._memory = memory
         self._instance = instance
         self._log_level = log_level
         self._on_part = on_part
+        self._lane: Lane = lane
         self._part: tuple[str, int, int] = "", 0, 0
         self._made: tuple[date, dg.Definitions] | None = None
         self._checks: dict[tuple[str, str], CheckRow | None] = {}
@@ -94,17 +99,18 @@ class LocalRuns:
         self._part = asset, done, total
         self._on_part(asset, done, total)
 
-    def asset(self, name: str, *, stale: bool = False) -> list[RunRow]:
-        """``stale``: also what another prompt, model or schema made."""
+    def asset(self, name: str, *, stale: bool = False, more: Mapping[str, str] | None = None) -> list[RunRow]:
+        """``stale``: also what another prompt, model or schema made. ``more``: further tags."""
         self.begin(name, 1)
-        tags = {LANE_TAG: "backfill", **({STALE_TAG: "true"} if stale else {})}
+        tags = {LANE_TAG: self._lane, **({STALE_TAG: "true"} if stale else {}), **(more or {})}
         return self._execute(name, tags, expected=[None])
 
     def partitions(
         self, name: str, keys: Sequence[str], *, only_due: bool, backfill_id: UUID | None = None
     ) -> list[RunRow]:
-        """One run over the range from first to last key, in the backfill lane (P12)."""
-        tags = range_tags(keys[0], keys[-1], lane="backfill", only_due=only_due, backfill_id=backfill_id)
+        """One run over the range from first to last key."""
+        lane = self._lane if backfill_id is None else "backfill"
+        tags = range_tags(keys[0], keys[-1], lane=lane, only_due=only_due, backfill_id=backfill_id)
         return self._execute(name, tags, expected=list(keys))
 
     @property
@@ -208,8 +214,17 @@ class LocalRuns:
 OnRow = Callable[[RunRow], None]
 
 
-def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_row: OnRow) -> None:
-    """Works off what is due in the order of ``assets``, including what earlier ones make due."""
+def run_due(
+    runs: LocalRuns,
+    memory: PipelineMemory,
+    assets: Iterable[str],
+    on_row: OnRow,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Works off what is due in the order of ``assets``, including what earlier ones make due. ``is_over``: whether
+    nothing more is begun.
+    """
     changed = 0
 
     def heard(row: RunRow) -> None:
@@ -218,6 +233,8 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
         on_row(row)
 
     for asset in assets:
+        if is_over():
+            return
         # interactions too young for a summary are in the marts too
         if not has_work(memory, asset) and not (asset == MARTS.asset and changed and memory.settings.marts):
             continue
@@ -227,7 +244,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
         keys = [one.key for one in due_partitions(memory, asset)]
         runs.begin(asset, len(keys))
         for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
-            if not _tell(heard, runs.partitions(asset, batch, only_due=True)):
+            if is_over() or not _tell(heard, runs.partitions(asset, batch, only_due=True)):
                 return  # what stopped one run would stop the next
         if asset == "interaction_summaries":
             run_backfills(runs, memory, heard)

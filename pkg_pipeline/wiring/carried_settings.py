@@ -18,6 +18,7 @@ TIMEZONE = "timezone"
 STAYS = frozenset(
     [
         "home",
+        "memory",
         "now",
         "api_host",
         "api_port",

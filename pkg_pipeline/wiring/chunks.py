@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
@@ -16,7 +17,7 @@ from pkg_pipeline.memory.recall.records import CHUNKS_VERSION
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.partitions import FinishedPartition
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured, Vectors
-from pkg_pipeline.stages.recall import chunks, reembed
+from pkg_pipeline.stages.recall import at_once, chunks, reembed
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps, DayReport
 from pkg_pipeline.stages.recall.records import Space, VectorRow
@@ -27,6 +28,8 @@ from pkg_pipeline.wiring.process import require_space, while_there_is_space
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
+    from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
+    from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.wiring.process import Process
 
 WORDS_ALONE = "words"
@@ -45,45 +48,58 @@ class ChunkWork:
         self, days: tuple[date, date], *, on_day: Callable[[DayReport], None] = lambda _: None
     ) -> list[DayReport]:
         """Build outdated chunks in the closed range of days; terms only if no embedder is usable."""
-        model, remark = self._model()
+        model, remark, active = self._model()
 
         def tell(report: DayReport) -> None:
             report.add_reason(remark)
             on_day(report)
 
-        return chunks.build_days(days, deps=self._deps(model), on_day=tell)
+        return chunks.build_days(days, deps=self._deps(model, active), on_day=tell)
+
+    def make_at_once(self, built: InteractionsReport) -> DayReport | None:
+        """Chunks of what was just built; None where some is left to its day."""
+        if not built.touched:
+            return None
+        model, _, active = self._model()
+        return at_once.make_at_once(built, deps=self._deps(model, active))
 
     def mark_outdated(self) -> bool:
         """Mark all days if the indexing rules or the space changed; returns whether they did."""
         return self._store.mark_outdated(f"{CHUNKS_VERSION} {self._model()[0] or WORDS_ALONE}")
 
-    def _deps(self, model: str | None) -> ChunkDeps:
+    @cached_property
+    def _analyzer(self) -> SnowballTerms:
         from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
+        return SnowballTerms()
+
+    def _deps(self, model: str | None, active: Space | None) -> ChunkDeps:
         vectorising = None
         if model is not None:
-            space = self._spaces.active() or self._spaces.open(model)
+            space = active or self._spaces.open(model)
             vectorising = Vectorising(self._embedder(model), space, PostgresVectorStore(self._process.connections))
         return ChunkDeps(
             store=self._store,
             partitions=self._process.partitions,
-            analyzer=SnowballTerms(),
+            analyzer=self._analyzer,
             clock=self._process.clock,
             vectorising=vectorising,
         )
 
-    def _model(self) -> tuple[str | None, str | None]:
-        """(model to embed with, note if the settings name another).
+    def _model(self) -> tuple[str | None, str | None, Space | None]:
+        """(model to embed with, note if the settings name another, active space).
 
         Spaces are never mixed (B4): new chunks go into the active space.
         """
         wanted = embedder_name(self._process.settings)
-        if wanted is None or (active := self._spaces.active()) is None or active.model == wanted:
-            return wanted, None
-        return active.model, (
+        active = None if wanted is None else self._spaces.active()
+        if active is None or active.model == wanted:
+            return wanted, None, active
+        remark = (
             f"the vectors in use are of {active.model}, the settings name {wanted}; to change over: "
             f"pkg-pipeline reembed --to {wanted}"
         )
+        return active.model, remark, active
 
     def _embedder(self, model: str) -> Embedder:
         if model not in self._embedders:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import DONE, FAILED, REPORT
+from pkg_pipeline.adapters.postgres import memories
 from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 from pkg_pipeline.adapters.postgres.archive.forgetting import PostgresForgetting
+from pkg_pipeline.place_settings import MEMORIES_FOLDER
 from pkg_pipeline.stages.archive.forgetting import (
     Forgetting,
     Receipt,
@@ -104,11 +106,24 @@ class ForgettingWork:
 
     def _files_with(self, word: str) -> Iterator[Residue]:
         """Counts lower case and the case given: a table's file holds words as they were said."""
-        home = self._process.settings.home
+        home, others = self._process.settings.home, self._of_others()
         wanted = {word.encode(), word.lower().encode()}
         for path in sorted(home.rglob("*")) if home.is_dir() else ():
+            if others & {path, *path.parents}:
+                continue
             if path.is_file() and not path.is_symlink() and (count := _times(path, wanted)):
                 yield Residue(str(path.relative_to(home)), count)
+
+    def _of_others(self) -> set[Path]:
+        """Folders of the home that belong to other memories alone: what they say is none of this one's matter."""
+        settings = self._process.settings
+        base = settings.database_folder / "base"
+        folders = {base / str(number) for number in memories.others(self._process.connections)}
+        folders.update((settings.home / MEMORIES_FOLDER).glob("*") if settings.memory is None else ())
+        if settings.memory is not None:
+            beside = {*settings.home.iterdir(), *settings.memory_home.parent.iterdir()}
+            folders |= beside - {settings.database_folder, settings.memory_home.parent, settings.memory_home}
+        return folders
 
 
 def _times(path: Path, wanted: set[bytes]) -> int:

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.wiring.process import Process, require_space, while_there_is_space
 
@@ -109,29 +108,19 @@ class Memory(Process):
             self.archive.blank_deleted()
         return report
 
-    def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
-        """Build interactions of all changed chats, or of ``chats`` and a few more."""
-        from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
-        from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
-        from pkg_pipeline.stages.interactions import stage as interactions
-        from pkg_pipeline.wiring.models import due_after_seconds
+    def build_interactions(
+        self, chats: Collection[uuid.UUID] | None = None, *, alone: bool = False
+    ) -> InteractionsReport:
+        """Build interactions of all changed chats, or of ``chats`` and, unless ``alone``, a few more."""
+        from pkg_pipeline.wiring.interactions import build_interactions
 
-        settings = self.settings
-        report = interactions.build_interactions(
-            PostgresInteractionStore(self.connections),
-            clock=self.clock,
-            params=interactions.InteractionParams(
-                gap_seconds=settings.gap_hours * 3600,
-                due_after_seconds=due_after_seconds(settings),
-                minimum_messages=settings.summary_min_messages,
-                mass_senders=settings.mass_senders,
-                timezone=settings.timezone,
-            ),
-            chats=chats,
-        )
-        PostgresWorkStore(self.connections).keep_first_month()
-        self.monitoring.recount()
-        return report
+        return build_interactions(self, chats, alone=alone)
+
+    def make_searchable(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
+        """As ``build_interactions``; where little changed, recall finds it from now on, else once its days are run."""
+        built = self.build_interactions(chats, alone=chats is not None)
+        self.chunks.make_at_once(built)
+        return built
 
     def summarize(
         self,
@@ -229,7 +218,7 @@ class Memory(Process):
         """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
         written after the answer.
         """
-        appending = engine.pool(
+        appending = self.pool(
             self.url, size=connections, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
         )
         try:

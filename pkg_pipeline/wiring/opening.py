@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from pkg_pipeline.adapters import home_files
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
-from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres import engine, memories
 from pkg_pipeline.adapters.postgres.migrations import migrate as migrations
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.server import embedded
@@ -31,29 +31,46 @@ def clock_of(settings: Settings) -> Clock:
 def database_url(settings: Settings, *, start: bool = True) -> str:
     """The libpq URL; starts the embedded server if needed."""
     if settings.database_url is not None:
-        return engine.libpq_url(settings.database_url.get_secret_value())
-    return embedded.start(settings.database_folder) if start else embedded.dsn(settings.database_folder)
+        return _of_memory(settings.database_url.get_secret_value(), settings)
+    return _of_memory(
+        embedded.start(settings.database_folder) if start else embedded.dsn(settings.database_folder), settings
+    )
+
+
+def _of_memory(url: str, settings: Settings) -> str:
+    """The URL of the deployment's own database, or that of a named memory's beside it."""
+    return engine.libpq_url(url) if settings.memory is None else memories.url_of(url, settings.memory)
 
 
 @contextmanager
 def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
-    """The URL while the server is needed (embedded: stops with its last user). ``stays``: restart a crashed one."""
-    if settings.database_url is not None:
-        yield engine.libpq_url(settings.database_url.get_secret_value())
-    else:
-        with ExitStack() as leaving:
+    """The URL while the server is needed (embedded: stops with its last user). ``stays``: restart a crashed one.
+
+    Raises MemoryUnknown, before anything is written, where the settings name a memory that is not there.
+    """
+    with ExitStack() as leaving:
+        if settings.database_url is not None:
+            url = settings.database_url.get_secret_value()
+        else:
             url = leaving.enter_context(embedded.running(settings.database_folder))
             if stays:
                 leaving.enter_context(embedded.revived(settings.database_folder))
-            yield url
+        if settings.memory is not None:
+            memories.require(url, settings.memory)
+        yield _of_memory(url, settings)
 
 
 @contextmanager
 def open_memory(
-    settings: Settings, *, connections: int = POOL_CONNECTIONS, stays: bool = False, migrates: bool = True
+    settings: Settings,
+    *,
+    connections: int = POOL_CONNECTIONS,
+    stays: bool = False,
+    migrates: bool = True,
+    pool: engine.MakePool = engine.pool,
 ) -> Iterator[Memory]:
-    """The memory with at most ``connections``. ``stays``: for long-running programs. Raises DatabaseUnavailable,
-    EmbeddedError, SettingsError.
+    """The memory with at most ``connections``. ``stays``: for long-running programs. ``pool`` makes all its pools.
+    Raises DatabaseUnavailable, EmbeddedError, SettingsError.
 
     Tables of an older revision are migrated, or refused unless ``migrates``.
     """
@@ -75,7 +92,7 @@ def open_memory(
                 f"or begin a new PKG_HOME with {settings.timezone}"
             )
         memory = Memory(
-            settings, url=url, connections=engine.pool(url, size=connections, now=settings.now), clock=clock
+            settings, url=url, connections=pool(url, size=connections, now=settings.now), clock=clock, pool=pool
         )
         try:
             yield memory

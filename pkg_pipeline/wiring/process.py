@@ -11,12 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
     from pkg_pipeline.adapters.dagster_home import Running
+    from pkg_pipeline.adapters.postgres.engine import MakePool
     from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
     from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
     from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
@@ -30,11 +32,15 @@ if TYPE_CHECKING:
 class Process:
     """Settings in, adapters out. ``close`` closes the connections last."""
 
-    def __init__(self, settings: Settings, *, url: str, connections: ConnectionPool, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, *, url: str, connections: ConnectionPool, clock: Clock, pool: MakePool = engine.pool
+    ) -> None:
+        """``pool`` makes further connections to the same database, beside the general ``connections``."""
         self.settings = settings
         self.url = url
         self.clock = clock
         self.connections = connections
+        self.pool = pool
         self._closers: list[Callable[[], None]] = []
 
     def close(self) -> None:

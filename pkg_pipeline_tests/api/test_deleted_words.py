@@ -94,19 +94,26 @@ def client_over(memory: Memory) -> TestClient:
     return TestClient(create_app(ports), base_url="http://127.0.0.1:8321")
 
 
-def values(parameter: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What to ask for: the values that the schema lists, or those above."""
+def values(parameter: Mapping[str, Any], more: Mapping[str, tuple[Any, ...]] | None = None) -> tuple[Any, ...]:
+    """What to ask for: the values that the schema lists, or those above, or ``more``."""
     schema = parameter.get("schema", {})
     for one in (schema, *schema.get("anyOf", ())):
         for listed in (one, one.get("items", {})):
             if "enum" in listed:
                 return tuple(listed["enum"])
-    assert parameter["name"] in ASKED, f"say in ASKED what to ask of {parameter['name']}"
-    return ASKED[parameter["name"]]
+    known = {**ASKED, **(more or {})}
+    assert parameter["name"] in known, f"say in ASKED what to ask of {parameter['name']}"
+    return known[parameter["name"]]
 
 
-def questions(client: TestClient) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every GET route as (route, path, query): with each value of each two of its parameters."""
+def questions(
+    client: TestClient, further: Mapping[str, tuple[Any, ...]] | None = None, *, most: int = 2
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every GET route as (route, path, query): with each value of each ``most`` of its parameters."""
+
+    def each(parameter: Mapping[str, Any]) -> tuple[Any, ...]:
+        return values(parameter, further)
+
     for route, methods in client.get("/openapi.json").json()["paths"].items():
         given = [one for one in methods.get("get", {}).get("parameters", ()) if one["name"] not in ("cursor", "accept")]
         if "get" not in methods:
@@ -114,15 +121,15 @@ def questions(client: TestClient) -> Iterator[tuple[str, str, dict[str, Any]]]:
         placed = [one for one in given if one["in"] == "path"]
         needed = [one for one in given if one["in"] == "query" and one.get("required")]
         others = [one for one in given if one["in"] == "query" and not one.get("required")]
-        for path_values in itertools.product(*map(values, placed)):
+        for path_values in itertools.product(*map(each, placed)):
             path = route
             for one, value in zip(placed, path_values, strict=True):
                 path = path.replace("{" + one["name"] + "}", quote(str(value), safe=""))
-            for base in itertools.product(*map(values, needed)):
+            for base in itertools.product(*map(each, needed)):
                 always = {one["name"]: value for one, value in zip(needed, base, strict=True)}
-                for count in range(3):
+                for count in range(most + 1):
                     for chosen in itertools.combinations(others, count):
-                        for more in itertools.product(*map(values, chosen)):
+                        for more in itertools.product(*map(each, chosen)):
                             named = {one["name"]: value for one, value in zip(chosen, more, strict=True)}
                             yield route, path, {**always, **named}
 

@@ -82,6 +82,7 @@ from pkg_pipeline.cli.sessions import window
 from pkg_pipeline.memory.message import importance
 from pkg_pipeline.wiring import folds, models, recall, windows
 from pkg_pipeline.compare import wiring as comparing
+from pkg_pipeline_tests import late_modules
 # what is loaded at the first word, not at import
 tokens.TiktokenCounter().count("word")
 OfflineEmbedder().embed(["word"])
@@ -90,6 +91,7 @@ gc.collect()
 gc.freeze()
 for line in sys.stdin:
     asked = json.loads(line)
+    known = set(sys.modules)
     child = os.fork()
     if child == 0:
         os.environ.clear()
@@ -115,8 +117,10 @@ for line in sys.stdin:
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
+        late_modules.tell(asked["late"], known)
         os._exit(code)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    late_modules.load(asked["late"])
 """
 
 
@@ -124,6 +128,7 @@ class Launcher:
     """Runs each command as a process of its own, forked from one that has loaded the modules once."""
 
     def __init__(self) -> None:
+        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", _FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -132,7 +137,8 @@ class Launcher:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-            asked = {"arguments": arguments, "environment": environment, "out": out.name, "err": err.name}
+            asked = {"arguments": arguments, "environment": environment, "late": self._late.name}
+            asked |= {"out": out.name, "err": err.name}
             self._process.stdin.write(json.dumps(asked) + "\n")
             self._process.stdin.flush()
             code = int(self._process.stdout.readline())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import psycopg
@@ -36,7 +37,7 @@ READING = {
 }
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
-    *("backup", "restore", "uninstall", "forget", "chats", "receipts", "why", "rebuild"),
+    *("backup", "restore", "uninstall", "forget", "chats", "receipts", "why", "rebuild", "memories"),
 }
 """Commands that read no conversation, write, or show one line or block by its id. ``backup`` holds all tables."""
 
@@ -64,7 +65,7 @@ def reads(folder: Path) -> Iterator[tuple[str, ...]]:
     for strategy in ("rolling", "retrieval", "hybrid"):
         yield from (("window", words.SESSION, "--strategy", strategy, "--as", form) for form in ("anthropic", "openai"))
     stored = [name for name in tables() if name != "recall"]
-    yield from (("export", name, "--format", form) for name in stored for form in ("csv", "jsonl"))
+    yield from (("export", name, "--format", form) for name, form in zip(stored, cycle(("csv", "jsonl"))))
     yield ("export", "recall", "--query", QUESTION)
     yield from (("compare", chat, "--out", str(folder)) for chat in (words.CHAT, words.SESSION))
 

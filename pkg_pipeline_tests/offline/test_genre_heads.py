@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +74,19 @@ def judges_metrics(folder: Path) -> Any:
     return metrics
 
 
+@cache
+def read_meetings(folder: Path) -> list[dict[str, list[dict[str, Any]]]]:
+    return [items_of(talk.source) for talk in genres.talks(folder, "ami")]
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize("kind", genres.KINDS)
 def test_items_of_meetings_are_found_and_said_to_be_unsure(folder: Path, kind: genres.Kind) -> None:
     metrics = judges_metrics(folder)
     found = matched = wanted = 0
-    for talk in genres.talks(folder, "ami"):
+    for talk, items in zip(genres.talks(folder, "ami"), read_meetings(folder), strict=True):
         labels = talk.items[kind]
-        lines = [{number - 1 for number in item["numbers"]} for item in items_of(talk.source)[kind]]
+        lines = [{number - 1 for number in item["numbers"]} for item in items[kind]]
         ends = [[n for n, label in enumerate(labels) if metrics.near(one, label, genres.NEAR)] for one in lines]
         found, wanted = found + len(ends), wanted + len(labels)
         matched += len(metrics.matching(ends, len(labels)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ import pytest
 from benchmarks.extraction_quality import Counts, items_of, labelled_source
 from pkg_pipeline.offline import chat_decisions, chat_tasks, line_head
 from pkg_pipeline.offline.heads import weights_of
-from pkg_pipeline.offline.line_context import Floats, Trees
+from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline_tests.fixtures.labelled import loading
 from training import lines
-from training.boosting import SEEDS
+from training.boosting import SEEDS, begun
 from training.fit import HEADS, Fit, chances, fit_of
 from training.newton import chance
 
@@ -61,17 +61,12 @@ def test_the_head_of_lines_is_that_of_the_talks(unseen: lines.Unseen) -> None:
     first = told.folds == 0
     without = lines.fitted(told, ~first, near=judge.heads.weights)
     assert _differ(unseen.alone[first], x[first] @ without.T) < SAME
-    begun = lines.trees_of(told, everywhere, unseen.alone, SEEDS[:1], rounds=BEGUN)
+    made = lines.trees_of(told, everywhere, unseen.alone, SEEDS[:1], rounds=BEGUN)
     columns = np.hstack([told.around(unseen.alone), told.x])
     mine = replace(judge.trees, value=judge.trees.value * len(SEEDS))  # the mean of its seeds
-    said = [_begun(trees).log_odds(columns) for trees in (mine, begun)]
+    said = [begun(trees, BEGUN).log_odds(columns) for trees in (mine, made)]
     assert _differ(*said) < SAME
     assert lines.WEIGHTS.stat().st_size < 300_000
-
-
-def _begun(trees: Trees) -> Trees:
-    """The first trees of the first seed."""
-    return replace(trees, **{one.name: getattr(trees, one.name)[:, :BEGUN] for one in fields(Trees)[:-1]})
 
 
 def _differ(mine: Floats, made: Floats) -> float:

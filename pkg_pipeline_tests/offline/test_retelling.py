@@ -26,10 +26,10 @@ from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
 from pkg_pipeline.offline.summary import Evidence, summarise, units_of
-from pkg_pipeline.offline.talk_items import found_in
+from pkg_pipeline.offline.talk_items import found, prepared
 from pkg_pipeline_tests.memory.conversations import conversation
 from pkg_pipeline_tests.offline.chats import EMBED
-from training import accounts, worlds
+from training import accounts, left_out, worlds
 
 LEAST_TOLD = 250
 """Of the English lines in all talks, so many are told in the third person: the rules are not all refusal."""
@@ -70,8 +70,9 @@ def test_what_cannot_be_turned_safely_is_quoted(said: str, told: str | None) -> 
 @cache
 def _talks(language: str) -> tuple[Reading, ...]:
     own = [world for world in (*accounts.load(), *worlds.load()) if world.language == language]
-    talks = [talk for world in own for talk in world.talks]
-    return tuple(read(talk) for talk in (*talks, *_demo(language)) if len(talk.messages) >= 2)
+    known = [left_out.prepared()[talk.interaction_id].reading for world in own for talk in world.talks]
+    told = (*known, *(prepared(read(talk), EMBED) for talk in _demo(language)))
+    return tuple(reading for reading in told if len(reading.lines) >= 2)
 
 
 def _demo(language: str) -> Iterator[SummaryInput]:
@@ -151,7 +152,7 @@ def test_items_and_summaries_hold_no_other_words(language: str) -> None:
 
 
 def _found(reading: Reading) -> Iterator[tuple[Sentence, Sentence | None]]:
-    decisions, actions = found_in(reading, EMBED)
+    decisions, actions = found(reading)
     for one in (*decisions, *actions):
         yield one.sentence, getattr(one, "before", None)
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Protocol
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
@@ -216,6 +216,21 @@ class _Pool(ConnectionPool):
             raise
 
 
+class MakePool(Protocol):
+    """As ``pool``."""
+
+    def __call__(
+        self,
+        url: str,
+        *,
+        size: int,
+        readonly: bool = False,
+        is_checked: bool | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+        now: datetime | None = None,
+    ) -> ConnectionPool: ...
+
+
 def pool(
     url: str,
     *,
@@ -234,11 +249,6 @@ def pool(
     """
     logging.getLogger("psycopg").addHandler(QUIET)
     url = libpq_url(url)
-    options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
-    if now is not None:
-        options += f" -cpkg.now={now.isoformat()}"
-    if readonly:
-        options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
     return _Pool(
         url,
         min_size=1,
@@ -246,13 +256,25 @@ def pool(
         open=True,
         timeout=wait_seconds,
         check=ConnectionPool.check_connection if (not readonly if is_checked is None else is_checked) else None,
-        kwargs={
-            "options": options,
-            "application_name": "pkg_pipeline",
-            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-            "autocommit": True,
-        },
+        kwargs=pooled(url, search_path=search_path, readonly=readonly, now=now),
     )
+
+
+def pooled(
+    url: str, *, search_path: str = f"{SCHEMA},public", readonly: bool = False, now: datetime | None = None
+) -> dict[str, Any]:
+    """How a connection of a pool is opened."""
+    options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
+    if now is not None:
+        options += f" -cpkg.now={now.isoformat()}"
+    if readonly:
+        options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
+    return {
+        "options": options,
+        "application_name": "pkg_pipeline",
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "autocommit": True,
+    }
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def _with_a_memory(settings: Settings, screen: Console) -> Settings:
         f" {own_command()} import --help",
         markup=False,
     )
-    return load({**os.environ, "PKG_HOME": str(demo)})
+    return load({**os.environ, "PKG_HOME": str(demo), "PKG_MEMORY": ""})
 
 
 def _prepare(settings: Settings, url: str) -> None:

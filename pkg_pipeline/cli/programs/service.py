@@ -17,6 +17,7 @@ from pkg_pipeline.adapters.process_environment import CODE_SERVER_VARIABLE
 from pkg_pipeline.cli.app import PRIVATE
 from pkg_pipeline.cli.programs.commands import PAGES_TOKEN, reloading_server, without_secrets
 from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.wiring import memories
 from pkg_pipeline.wiring.process import running
 
 CODE_PORT = 4000
@@ -66,12 +67,13 @@ def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tup
 
 
 def initialise(settings: Settings) -> None:
-    """Migrates the memory and Dagster's tables before the programs start."""
+    """Migrates the memory, those with names, and Dagster's tables before the programs start."""
     with (
         wiring.open_memory(settings) as memory,
         dagster_home.prepared(settings.dagster_home, memory.url, running(settings)),
     ):
         settings.inbox.mkdir(parents=True, exist_ok=True)
+        memories.upgrade(settings)
 
 
 def settle_orphans(settings: Settings) -> None:

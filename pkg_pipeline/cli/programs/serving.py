@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,18 +14,23 @@ from typing import Annotated
 import typer
 from fastapi import FastAPI
 
+from pkg_pipeline import wiring
 from pkg_pipeline.adapters.http.guard import own_hosts
 from pkg_pipeline.adapters.interruption import BY_SIGNAL, INTERRUPTION
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres import memories as catalogue
 from pkg_pipeline.adapters.postgres.background_sink import BackgroundSink
 from pkg_pipeline.adapters.postgres.ingest.echoes import PostgresServedLines
 from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
+from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.reads.why import PostgresWhyReads
+from pkg_pipeline.adapters.postgres.shared_connections import SharedConnections
 from pkg_pipeline.api.app import create_app
+from pkg_pipeline.api.by_memory import ByMemory, OpenMemories
 from pkg_pipeline.api.facts import FactPorts
 from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.metrics import ServerCounts
@@ -34,10 +39,10 @@ from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.api.security import ApiToken
 from pkg_pipeline.api.server import CannotServe, check_address, serve_in_processes
 from pkg_pipeline.api.server import serve as serve_app
-from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
+from pkg_pipeline.cli.programs.callers import Callers, NamedCallers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring import memories, open_memory
 from pkg_pipeline.wiring.chats import set_category
 from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.facts import FactReview
@@ -75,7 +80,7 @@ def serve(
     processes = workers or settings.api_workers
     place = {"host": bound, "port": settings.api_port if port is None else port}
     on_ready = partial(_say_address, callers)
-    opened = Opened(host=bound, tokens=callers.tokens, processes=processes)
+    opened = Opened(host=bound, tokens=callers.tokens, processes=processes, named=callers.named)
     with open_memory(settings, stays=True) as memory:
         memory.monitoring.recount()  # counts what changed while nothing ran, so that no read has to
         try:
@@ -96,11 +101,14 @@ def serve(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """How the address is served: asked under ``host``, by whom, in how many ``processes``."""
+    """How the address is served: asked under ``host``, by whom, in how many ``processes``. ``named``: callers of other
+    memories than the settings'.
+    """
 
     host: str
     tokens: tuple[ApiToken, ...]
     processes: int
+    named: NamedCallers | None = None
 
     def share(self, connections: int) -> int:
         """Of each process: a server keeps about as many however many its processes are."""
@@ -122,10 +130,57 @@ def _own_application(settings: Settings, opened: Opened, shared: Path) -> Iterat
 
 @contextmanager
 def application(memory: Memory, opened: Opened, *, shared: Path | None = None) -> Iterator[FastAPI]:
-    """The API over a memory, warm; what is served until the end is recorded. ``shared``: as in ``ServerCounts``."""
+    """The API over a memory, warm, and over those with names that callers ask for. ``shared``: as in
+    ``ServerCounts``.
+    """
+    with ExitStack() as closing:
+        app = closing.enter_context(over_one(memory, opened, shared=shared))
+        if opened.named is not None:
+            beside = closing.enter_context(named_memories(memory, opened, opened.named, shared=shared))
+            app.add_middleware(ByMemory, memory_of=opened.named.memory_of, memories=beside)
+        yield app
+
+
+@contextmanager
+def named_memories(
+    own: Memory, opened: Opened, callers: NamedCallers, *, shared: Path | None = None
+) -> Iterator[OpenMemories]:
+    """Those beside ``own``, each opened when its callers ask, over connections that they share."""
+    url = wiring.database_url(memories.own(own.settings), start=False)
+    each = opened.share(READ_CONNECTIONS)
+    connections = SharedConnections(each, share=max(each // 2, 1))
+
+    def identify(name: str) -> Hashable | None:
+        database = catalogue.database_of(url, name)
+        with own.connections.connection(timeout=POOL_WAIT_SECONDS) as connection:
+            found = catalogue.identity(connection, database)
+        return None if found is None else (found, callers.of(name))
+
+    @contextmanager
+    def opening(name: str) -> Iterator[FastAPI]:
+        settings = memories.settings_of(own.settings, name)
+        told = replace(opened, tokens=callers.of(name), named=None)
+        with (
+            open_memory(settings, pool=connections.pool) as memory,
+            over_one(memory, told, shared=shared, name=name) as app,
+        ):
+            yield app
+
+    found = OpenMemories(opening, identify, on_sweep=connections.sweep)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
+def over_one(
+    memory: Memory, opened: Opened, *, shared: Path | None = None, name: str | None = None
+) -> Iterator[FastAPI]:
+    """The API over one memory, warm; what is served until the end is recorded. ``name``: where it is one of several."""
     settings = memory.settings
     with ExitStack() as closing:
-        reads = engine.pool(memory.url, size=opened.share(READ_CONNECTIONS), readonly=True)
+        reads = memory.pool(memory.url, size=opened.share(READ_CONNECTIONS), readonly=True)
         closing.callback(reads.close)
         served = BackgroundSink(PostgresServedLines(memory.connections), name="served-lines")
         closing.callback(served.close)
@@ -157,6 +212,7 @@ def application(memory: Memory, opened: Opened, *, shared: Path | None = None) -
                 relevant=relevant_by(questions, max_tokens=settings.context_tokens),
                 brief=memory.briefs.brief,
                 tokens=opened.tokens,
+                memory=name,
                 is_own_host=own_hosts(opened.host, settings.api_hosts.split(",")),
                 backfills=ReachableBackfills(memory.backfills),
                 items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),

@@ -50,9 +50,10 @@ class Streak:
         return self.ended_at + min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (self.failures - 1))
 
 
-def streak(instance: dg.DagsterInstance, job: str) -> Streak:
+def streak(instance: dg.DagsterInstance, job: str, tags: Mapping[str, str] | None = None) -> Streak:
+    """Of the job's runs, or of those with these tags."""
     bad = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
-    finished = dg.RunsFilter(job_name=job, statuses=[*bad, dg.DagsterRunStatus.SUCCESS])
+    finished = dg.RunsFilter(job_name=job, statuses=[*bad, dg.DagsterRunStatus.SUCCESS], tags=dict(tags or {}))
     records = instance.get_run_records(finished, limit=REMEMBERED_RUNS)
     failures = 0
     for record in records:

@@ -15,7 +15,7 @@ from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.defs.lanes import range_of
+from pkg_pipeline.defs.lanes import MEMORY_TAG, range_of
 from pkg_pipeline.settings import Settings
 
 NAME = "run_failures"
@@ -108,6 +108,7 @@ def describe(instance: dg.DagsterInstance, run_id: str) -> dict[str, Any] | None
     return {
         "run_id": run_id,
         "job": run.job_name,
+        **({"memory": run.tags[MEMORY_TAG]} if MEMORY_TAG in run.tags else {}),
         "partition": None if span is None else span[0] if span[0] == span[1] else f"{span[0]}...{span[1]}",
         "error": error_of(instance, run_id),
         "started_at": _iso(record.start_time),

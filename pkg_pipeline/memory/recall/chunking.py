@@ -9,13 +9,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.recall.records import INDEX_VERSION, Chunk, ChunkedMessage, ChunkSource, DerivedText
-from pkg_pipeline.memory.text.passages import first_words, last_words, passages
+from pkg_pipeline.memory.text.passages import both_ends, passages
 
 REACH_PASSAGES: Final = 2
 """Passages on each side that give context."""
@@ -72,6 +73,20 @@ def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMe
         before.append(current)
 
 
+def continued_chunks(
+    interaction: ChunkedInteraction, after: datetime, messages: Iterable[ChunkedMessage]
+) -> Iterator[Chunk]:
+    """Of ``message_chunks`` those that messages said behind ``after`` bring or change, given the last messages of the
+    interaction: all of it, or at least twice REACH_PASSAGES with words before the new ones.
+    """
+    said = list(messages)
+    before = [one.id for one in said if one.sent_at <= after and passages(one.text)]
+    unchanged = {*before[:-REACH_PASSAGES]}
+    for chunk in message_chunks(interaction, said):
+        if chunk.message_ids[0] not in unchanged:
+            yield chunk
+
+
 def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedText]) -> Iterator[Chunk]:
     """The chunks of an interaction's summary, decisions, action items, facts and folds.
 
@@ -105,12 +120,11 @@ def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedTex
 
 def _passages(messages: Iterable[ChunkedMessage]) -> Iterator[_Passage]:
     for message in messages:
-        speaker = _flat(first_words(message.speaker, _SPEAKER_WORDS))
-        speaker = f"{speaker}: " if speaker else ""
+        speaker = _introduced(message.speaker)
         ranges = passages(message.text)
         for number, (start, end) in enumerate(ranges):
             own = message.text[start:end]
-            first, last = _flat(first_words(own, LENT_WORDS)), _flat(last_words(own, LENT_WORDS))
+            first, last = both_ends(own, LENT_WORDS)
             yield _Passage(message, speaker, own, first, last, start, end, number, len(ranges))
 
 
@@ -191,8 +205,10 @@ def _chunk(
     )
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+@lru_cache(maxsize=256)
+def _introduced(speaker: str) -> str:
+    name, _ = both_ends(speaker, _SPEAKER_WORDS)
+    return f"{name}: " if name else ""
 
 
 def _scopes(entity_ids: Sequence[UUID], chat_id: UUID) -> tuple[UUID, ...]:

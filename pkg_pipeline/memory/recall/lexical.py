@@ -40,18 +40,16 @@ def term_number(term: str) -> int:
     return (int.from_bytes(digest, "big") >> 3) + 1
 
 
-def document_vector(own_terms: Iterable[str], around_terms: Iterable[str]) -> dict[int, float]:
-    """Term number → weight of a chunk: ``tf·(k1+1) / (tf + k1·(1 - b + b·len/AVERAGE_LENGTH))``.
+def document_vector(own: Iterable[int], around: Iterable[int]) -> dict[int, float]:
+    """Term number → weight of a chunk with these: ``tf·(k1+1) / (tf + k1·(1 - b + b·len/AVERAGE_LENGTH))``.
 
     ``tf``: occurrences by ``OWN_WEIGHT`` and ``AROUND_WEIGHT``; ``len``: their sum. Weights in (0, k1 + 1), ordered by
     term number.
     """
-    frequencies: Counter[int] = Counter()
-    for term in own_terms:
-        frequencies[term_number(term)] += OWN_WEIGHT
-    for term in around_terms:
-        frequencies[term_number(term)] += AROUND_WEIGHT
-    saturation = K1 * (1 - B + B * frequencies.total() / AVERAGE_LENGTH)
+    frequencies = {number: OWN_WEIGHT * count for number, count in Counter(own).items()}
+    for number, count in Counter(around).items():
+        frequencies[number] = frequencies.get(number, 0) + AROUND_WEIGHT * count
+    saturation = K1 * (1 - B + B * sum(frequencies.values()) / AVERAGE_LENGTH)
     return {number: tf * (K1 + 1) / (tf + saturation) for number, tf in sorted(frequencies.items())}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -31,9 +31,18 @@ _ASCII_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def detect(texts: Iterable[str]) -> Language:
-    """The language of the script with most weight, whatever the order; "en" for a tie or no letters.
+    """The language of the script with most weight, whatever the order; "en" for a tie or no letters."""
+    return most_of(shares_of(texts))
 
-    Addresses, code, mentions and file names do not count.
+
+def most_of(shares: Sequence[int]) -> Language:
+    best: list[Language] = [language for language, share in zip(LANGUAGES, shares, strict=True) if share == max(shares)]
+    return best[0] if len(best) == 1 else LANGUAGES[0]
+
+
+def shares_of(texts: Iterable[str]) -> list[int]:
+    """Weight of each of LANGUAGES; of texts together it is the sum. Addresses, code, mentions and file names do not
+    count.
     """
     shares = [0] * len(LANGUAGES)
     for text in texts:
@@ -41,8 +50,7 @@ def detect(texts: Iterable[str]) -> Language:
         if total := sum(letters):
             counted = min(total, MOST_LETTERS_OF_ONE_TEXT) * _SHARES
             shares = [before + one * counted // total for before, one in zip(shares, letters, strict=True)]
-    best: list[Language] = [language for language, share in zip(LANGUAGES, shares, strict=True) if share == max(shares)]
-    return best[0] if len(best) == 1 else LANGUAGES[0]
+    return shares
 
 
 def _letters(said: str) -> list[int]:

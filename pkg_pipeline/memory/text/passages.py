@@ -41,6 +41,7 @@ _UNIT = re.compile(
     rf"|[^\s{_DENSE}]{{1,{_LONGEST_WORD_CHARS}}}"
     rf"|(?P<dense>[{_DENSE}][{_STICKY}]{{0,4}})"
 )
+_UNITS_IN_WORDS = re.compile(f"[{_DENSE}{_STICKY}]")
 _SENTENCE_END_CHARS: Final = 4
 _SENTENCE_END = re.compile(r"[.!?…。．！？｡]['\"»”’)\]」』）】]*\Z")
 _CLOSING: Final = frozenset("、。，．！？；：）」』】〉》〕’”…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
@@ -90,6 +91,21 @@ def passages(text: str) -> list[tuple[int, int]]:
     if waiting:
         ranges.append((waiting[0].start, waiting[-1].end))
     return ranges
+
+
+def both_ends(text: str, words: int) -> tuple[str, str]:
+    """``first_words`` and ``last_words`` on one line each."""
+    if len(text) <= words:  # a unit has at least a character
+        whole = " ".join(text.split())
+        return whole, whole
+    if _UNITS_IN_WORDS.search(text) is None:
+        parts = text.split()
+        lengths = map(len, parts[: words + 1])
+        tenths = sum(_TENTHS if one <= _LONG_WORD_CHARS else one * _TENTHS // _WORD_CHARS for one in lengths)
+        if tenths <= words * _TENTHS:
+            whole = " ".join(parts)
+            return whole, whole
+    return " ".join(first_words(text, words).split()), " ".join(last_words(text, words).split())
 
 
 def first_words(text: str, words: float) -> str:

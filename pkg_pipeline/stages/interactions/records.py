@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from pkg_pipeline.memory.records import ChatCategory, ChatKind, Language
 
+LANGUAGE_MESSAGES = 2_000
+"""First messages of an interaction used for language detection."""
+
 
 class SegmentMessage(NamedTuple):
     """One message of the affected part of a chat; ``place`` is the chat's index in the batch.
@@ -66,6 +69,7 @@ class InteractionRow:
     token_count: int
     important_count: int
     language: Language
+    language_shares: tuple[int, ...] | None
     first_external_id: str
     input_hash: str
     participants: tuple[ParticipantRow, ...]
@@ -73,8 +77,44 @@ class InteractionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Continued:
+    """An interaction as it was built before what is new behind it; ``input_hash`` is of all its messages now, ``texts``
+    are of all before, where they count for its language and no shares were kept. ``participants``: messages and tokens.
+    """
+
+    id: UUID
+    day: date
+    started_at: datetime
+    ended_at: datetime
+    message_count: int
+    token_count: int
+    important_count: int
+    language: Language
+    first_external_id: str
+    input_hash: str
+    language_shares: tuple[int, ...] | None
+    texts: tuple[str, ...]
+    participants: Mapping[UUID, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """An interaction as it was just built. ``continued_after``: where it ended before, if only what is new behind it
+    changed it, and ``messages_before`` how many it had; ``belongings`` is the hash of the new ones. None: any change.
+    """
+
+    id: UUID
+    messages: int
+    continued_after: datetime | None = None
+    messages_before: int = 0
+    belongings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ChatInfo:
-    """A chat to rebuild. ``members``: entity → (names, is_self); ``category`` None means an ordinary chat."""
+    """A chat to rebuild. ``members``: entity → (names, is_self); ``category`` None means an ordinary chat.
+    ``continued``: the interaction that goes on, where nothing else is touched.
+    """
 
     id: UUID
     source: str
@@ -82,6 +122,7 @@ class ChatInfo:
     kind: ChatKind
     category: ChatCategory | None
     members: Mapping[UUID, tuple[tuple[str, ...], bool]]
+    continued: Continued | None = None
 
     @property
     def is_mass(self) -> bool:

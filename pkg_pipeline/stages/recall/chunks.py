@@ -11,12 +11,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
-from pkg_pipeline.memory.recall.chunking import derived_chunks, message_chunks
+from pkg_pipeline.memory.recall.chunking import continued_chunks, derived_chunks, message_chunks
 from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.recall.records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
@@ -36,6 +37,9 @@ BATCH_CHUNKS = 500
 
 GROUP_MESSAGES = 500
 """Short interactions are processed together up to about this many messages."""
+
+REMEMBERED_LINES = 1_024
+"""Whose terms are known: what a passage says stands around four others, too."""
 
 STALE_AT_ONCE = 1_000
 
@@ -90,7 +94,7 @@ def build_days(
     reports = {date.fromisoformat(key): DayReport(date.fromisoformat(key)) for key in keys}
     for one in due:
         reports[one.day].pending += 1
-    work = _Work(deps, reports, space_id)
+    work = Work(deps, reports, space_id)
     waiting = deque(reports.values())
     groups = [*_groups(due)]
     for group, following in zip(groups, chain((one[0].day for one in groups[1:]), [None]), strict=False):
@@ -111,15 +115,23 @@ def remove_unwanted(deps: ChunkDeps) -> int:
         with deps.store.hold(ids) as held:
             still = set(deps.store.unwanted()) if held.ids else set[UUID]()
             gone = [one for one in held.ids if one in still]
+            held.see_none()
             _remove_stale(held, gone)
             held.forget(gone)
             removed += len(gone)
     return removed
 
 
-class _Work:
+class Work:
     def __init__(self, deps: ChunkDeps, reports: Mapping[date, DayReport], space_id: int) -> None:
         self._deps, self._reports, self._space_id = deps, reports, space_id
+        analyzer = deps.analyzer
+
+        @lru_cache(maxsize=REMEMBERED_LINES)
+        def numbers(line: str) -> tuple[int, ...]:
+            return tuple(map(term_number, analyzer.terms(line)))
+
+        self._numbers: Callable[[str], tuple[int, ...]] = numbers
 
     def off(self, group: Sequence[DueInteraction]) -> None:
         begun = time.perf_counter()
@@ -127,7 +139,7 @@ class _Work:
             # after the embedder failed only terms are updated
             taken = held.outdated(NO_SPACE if self._has_stopped else self._space_id)
             if taken:
-                self._make(held, taken)
+                self.make(held, taken)
             left = {one.id for one in group} - set(held.ids)
         seconds = time.perf_counter() - begun
         messages = sum(one.messages for one in group) or len(group)
@@ -146,17 +158,24 @@ class _Work:
         vectorising = self._deps.vectorising
         return vectorising is not None and vectorising.stop_reason is not None
 
-    def _make(self, held: PostgresHeldInteractions, taken: Sequence[DueInteraction]) -> None:
+    def make(self, held: PostgresHeldInteractions, taken: Sequence[DueInteraction]) -> None:
         """Terms, vectors, stale chunks, state: in this order, so that a kill only repeats work."""
         day_of = {one.id: one.day for one in taken}
-        speakers = held.speakers(list(day_of))
+        whole = [one.id for one in taken if one.goes_on is None]
+        points = held.key_points(list(day_of))
+        goes_on = {one.id: one.goes_on for one in taken if one.goes_on is not None}
+        named = [*whole, *(one for one, standing in goes_on.items() if standing.is_joined)]
+        speakers = held.speakers([*{*named, *points}])
         chunks, refused = Counter[UUID](), Counter[UUID]()
-        for batch in batched(self._chunks(held, taken, speakers), BATCH_CHUNKS):
+        for interaction, standing in goes_on.items():
+            chunks[interaction] = standing.chunks
+        for batch in batched(self._chunks(held, taken, points, speakers), BATCH_CHUNKS):
             kept = held.save([self._row(chunk) for chunk in batch])
             given = self._deps.vectorising.give(batch, kept) if self._deps.vectorising else None
             for chunk, row in zip(batch, kept, strict=True):
                 interaction = _of(chunk)
-                chunks[interaction] += 1
+                standing = goes_on.get(interaction)
+                chunks[interaction] += standing is None or (chunk.subject_id is None and chunk.at > standing.after)
                 report = self._reports[day_of[interaction]]
                 report.chunks += 1
                 report.kept += not row.is_changed
@@ -164,9 +183,10 @@ class _Work:
                     report.embedded += row.no in given.embedded
                     report.refused += row.no in given.refused
                     refused[interaction] += row.no in given.refused
-        ids = list(day_of)
-        self._reports[taken[0].day].removed += _remove_stale(held, ids)
-        held.name_speakers(self._names(speakers.values()))
+        if whole:
+            self._reports[taken[0].day].removed += _remove_stale(held, whole)
+        if named:
+            held.name_speakers(self._names(speakers[one] for one in named))
         built = [Built(one.id, one.input_hash, chunks[one.id], refused[one.id]) for one in taken]
         spaces = {NO_SPACE} if self._has_stopped else {NO_SPACE, self._space_id}
         held.finish(built, spaces=sorted(spaces))
@@ -177,22 +197,28 @@ class _Work:
         self,
         held: PostgresHeldInteractions,
         taken: Sequence[DueInteraction],
+        points: Mapping[UUID, Sequence[str]],
         speakers: Mapping[UUID, Mapping[UUID, str]],
     ) -> Iterator[Chunk]:
         """A long interaction is streamed: a few passages and one page of messages at a time."""
         sources = {one.id: one.interaction for one in taken}
-        for interaction, points in held.key_points(list(sources)).items():
-            topics = topics_of(points, besides=speakers[interaction].values())
+        for interaction, found in points.items():
+            topics = topics_of(found, besides=speakers[interaction].values())
             sources[interaction] = replace(sources[interaction], topics=topics)
-        for interaction, said in groupby(held.messages(list(sources)), key=lambda pair: pair[0]):
-            yield from message_chunks(sources[interaction], _messages(said))
+        whole = [one.id for one in taken if one.goes_on is None]
+        if whole:
+            for interaction, said in groupby(held.messages(whole), key=lambda pair: pair[0]):
+                yield from message_chunks(sources[interaction], _messages(said))
+        for one in taken:
+            if one.goes_on is not None:
+                yield from continued_chunks(sources[one.id], one.goes_on.after, _messages(held.last_messages(one)))
         for interaction, texts in held.derived(list(sources)).items():
             source = sources[interaction]
             yield from derived_chunks(source, (replace(text, topics=text.topics or source.topics) for text in texts))
 
     def _row(self, chunk: Chunk) -> ChunkRow:
-        analyzer = self._deps.analyzer
-        return ChunkRow(chunk, document_vector(analyzer.terms(chunk.own), analyzer.terms(chunk.around)))
+        around = chain.from_iterable(map(self._numbers, chunk.around.split("\n")))
+        return ChunkRow(chunk, document_vector(self._numbers(chunk.own), around))
 
     def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
         """Entity → numbers of the terms of its name parts in all forms."""

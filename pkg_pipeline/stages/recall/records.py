@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -18,6 +18,9 @@ SpaceState = Literal["building", "active", "retired"]
 
 NO_SPACE = 0
 """Space id of the state "terms are indexed", whatever the vectors."""
+
+CONTEXT_MESSAGES = 12
+"""Read before what is new in an interaction: enough to hold four with words, two to be indexed anew and two around."""
 
 
 class SpaceMismatch(Exception):
@@ -54,6 +57,53 @@ class ChunkPlace:
 # ── chunks ───────────────────────────────────────────────────────────────────────────────────
 
 
+class InputHash(NamedTuple):
+    """Of all that the chunks of an interaction are made from. ``said`` and ``belongings`` are XORs of the hashes of its
+    ``messages`` and of whom they belong to, ``people`` of who took part; ``rest`` is of all else.
+    """
+
+    version: str
+    messages: int
+    said: int
+    belongings: int
+    ended: str
+    people: str
+    rest: str
+
+    @classmethod
+    def read(cls, text: str | None) -> InputHash | None:
+        parts = (text or "").split(":")
+        if len(parts) != len(cls._fields):
+            return None
+        version, messages, said, belongings, *others = parts
+        return cls(version, int(messages), int(said), int(belongings), *others)
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self))
+
+    def longer(self, added: InputHash, belongings: int) -> InputHash | None:
+        """With messages ``added`` behind, what belongs to whom by them, and who takes part now. None: more changed."""
+        if (self.version, self.rest) != (added.version, added.rest):
+            return None
+        return added._replace(
+            messages=self.messages + added.messages,
+            said=self.said ^ added.said,
+            belongings=self.belongings ^ belongings,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GoesOn:
+    """An interaction whose chunks stand but for what was said after ``after``: so many ``chunks``. Read from
+    ``read_from`` on. ``is_joined``: others take part now.
+    """
+
+    after: datetime
+    read_from: datetime
+    chunks: int
+    is_joined: bool
+
+
 @dataclass(frozen=True, slots=True)
 class DueInteraction:
     """An interaction with outdated chunks; ``messages`` counts live ones."""
@@ -64,6 +114,7 @@ class DueInteraction:
     interaction: ChunkedInteraction
     input_hash: str
     """Of all input of its chunks."""
+    goes_on: GoesOn | None = None
 
 
 @dataclass(frozen=True, slots=True)

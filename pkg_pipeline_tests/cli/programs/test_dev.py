@@ -95,6 +95,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             "due_days",
             "due_sessions",
             "due_chunks",
+            "memories",
             "older_messages",
             "due_weeks",
             "due_months",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.text.passages import WHOLE_WORDS, first_words, last_words, passages
+from pkg_pipeline.memory.text.passages import WHOLE_WORDS, both_ends, first_words, last_words, passages
 
 WORDS = st.sampled_from(
     [
@@ -92,6 +92,22 @@ def test_the_first_and_last_words_are_a_bounded_beginning_and_end(text: str, cou
     assert max(words(first), words(last)) <= count
     assert max(len("".join(first.split())), len("".join(last.split()))) <= count * 12
     assert (first, last) == (first.strip(), last.strip())
+
+
+@settings(deadline=None, max_examples=300)
+@given(TEXTS, st.integers(0, 60))
+def test_both_ends_are_the_first_and_last_words_on_a_line(text: str, count: int) -> None:
+    expected = tuple(" ".join(cut(text, count).split()) for cut in (first_words, last_words))
+    assert both_ends(text, count) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["ab\u200d c", "e\u0301 " * 9, "w" * 700, "w" * 61 + " a", "a " * 25, "好 " * 26, "a\u3000b"]
+)
+def test_both_ends_of_what_units_are_cut_in(text: str) -> None:
+    for count in (1, 2, 9, 25):
+        expected = tuple(" ".join(cut(text, count).split()) for cut in (first_words, last_words))
+        assert both_ends(text, count) == expected
 
 
 SIZES = [

@@ -19,7 +19,8 @@ from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractio
 from pkg_pipeline.memory.records import ExportItem
 from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
 from pkg_pipeline.stages.ingest.stage import import_export
-from pkg_pipeline.stages.interactions.stage import InteractionParams, InteractionsReport, build_interactions
+from pkg_pipeline.stages.interactions.stage import InteractionsReport, build_interactions
+from pkg_pipeline.stages.interactions.tally import InteractionParams
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 START = datetime(2026, 1, 10, 9, 0, tzinfo=UTC)

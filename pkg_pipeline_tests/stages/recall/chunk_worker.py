@@ -19,17 +19,23 @@ from pkg_pipeline.adapters.postgres.recall import chunks as chunk_store
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall import chunk_vectors, chunks
+from pkg_pipeline.stages.recall.at_once import make_at_once
 from pkg_pipeline_tests.stages.recall.chunk_rig import ChunkRig, WordEmbedder
 
 PLACES = {
     # point: the step it dies before, and the how manieth of its kind; steps are statements, calls or whole stores
-    "rows copied": ("create_changed", 2),
-    "terms uncounted": ("count_terms", 2),
+    "rows copied": ("save_incoming", 2),
     "words without vectors": ("embed", 2),
     "vectors half": ("save_codes", 2),
     "stale removed half": ("delete_embeddings", 1),
     "state unwritten": ("finish", 2),
     "day unfinished": ("day", 1),
+}
+AT_ONCE = {
+    "rows copied at once": ("save_incoming", 1),
+    "words at once without vectors": ("embed", 1),
+    "state at once unwritten": ("finish", 1),
+    "day at once unsettled": ("settle", 1),
 }
 
 
@@ -40,7 +46,7 @@ def shrink() -> None:
 
 def main(url: str, point: str) -> None:
     shrink()
-    step, turn = PLACES[point]
+    step, turn = (PLACES | AT_ONCE)[point]
     met: Counter[str] = Counter()
 
     def meet(name: str) -> None:
@@ -70,6 +76,8 @@ def main(url: str, point: str) -> None:
     chunk_store.query = vector_store.query = dying_query  # type: ignore[attr-defined]
     chunk_store.SQL, vector_store.SQL = DyingStatements("chunks"), DyingStatements("vectors")
     rig = ChunkRig(url)
+    if point in AT_ONCE:
+        make_at_once(rig.build(), deps=rig.deps(DyingEmbedder()))
     rig.chunk(deps=rig.deps(DyingEmbedder(), partitions=DyingPartitions(rig.pool)))
 
 

@@ -56,14 +56,55 @@ WITH changed AS (
 SELECT id FROM changed
 
 -- name: stretches
--- The range that a change can affect, extended to whole adjacent interactions within the gap.
-SELECT g.chat_id, least(g.from_at, i.started_at) AS from_at, greatest(g.to_at, i.ended_at) AS to_at
+-- The range that a change can affect, extended to whole adjacent interactions within the gap. continued: the one interaction
+-- that it can affect, where all of the change stands behind it and within the gap, so that it goes on.
+SELECT g.chat_id, g.from_at AS changed_from, least(g.from_at, i.started_at) AS from_at, greatest(g.to_at, i.ended_at) AS to_at,
+       CASE WHEN cardinality(i.ids) = 1 AND i.ended_at < g.from_at AND g.to_at <= i.ended_at + make_interval(secs => %(gap)s)
+            THEN i.ids[1] END AS continued
 FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[]) AS g (chat_id, from_at, to_at)
 CROSS JOIN LATERAL (
-    SELECT min(started_at) AS started_at, max(ended_at) AS ended_at FROM interactions
+    SELECT min(started_at) AS started_at, max(ended_at) AS ended_at, array_agg(id) AS ids FROM interactions
     WHERE chat_id = g.chat_id AND ended_at >= g.from_at - make_interval(secs => %(gap)s)
       AND started_at <= g.to_at + make_interval(secs => %(gap)s)
 ) i
+
+-- name: continued
+-- Interactions that go on, as they were built, with the hash of all their messages up to to_at (memory/hashing.py), the
+-- texts that tell their language where not enough have told it, and where the messages begin that decide to whom the new
+-- ones and their neighbours belong. Not those in which something answers a message that came only now.
+SELECT i.id, i.day, i.started_at, i.ended_at, i.message_count, i.token_count, i.important_count, i.language, i.first_external_id,
+       h.input_hash, p.entities, p.counts, p.tokens, CASE WHEN cardinality(i.language_shares) = %(languages)s THEN i.language_shares END AS language_shares,
+       CASE WHEN i.message_count < %(telling)s AND cardinality(i.language_shares) IS DISTINCT FROM %(languages)s THEN ARRAY(
+           SELECT CASE WHEN g.is_group THEN t.content ELSE left(t.content, 400) END FROM live_texts t
+           WHERE t.chat_id = i.chat_id AND t.sent_at BETWEEN i.started_at AND i.ended_at) ELSE '{}' END AS texts,
+       CASE WHEN g.is_group THEN coalesce((
+           SELECT min(sent_at) FROM (
+               SELECT sent_at FROM messages
+               WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND i.ended_at AND kind = 'message' AND deleted_at IS NULL
+               ORDER BY sent_at DESC LIMIT %(context)s
+           ) last), g.from_at) ELSE g.from_at END AS read_from
+FROM unnest(%(ids)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[], %(is_group)s::boolean[]) AS g (id, from_at, to_at, is_group)
+JOIN interactions i ON i.id = g.id
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(entity_id), '{}') AS entities, coalesce(array_agg(message_count), '{}') AS counts,
+           coalesce(array_agg(token_count), '{}') AS tokens
+    FROM interaction_participants WHERE interaction_id = i.id
+) p
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(external_id) FILTER (WHERE g.is_group), '{}') AS keys FROM messages
+    WHERE chat_id = i.chat_id AND sent_at BETWEEN g.from_at AND g.to_at
+) n
+CROSS JOIN LATERAL (
+    SELECT encode(sha256(convert_to(string_agg('7:message' || octet_length(external_id) || ':' || external_id
+                                               || octet_length(content_hash) || ':' || content_hash, ''), 'UTF8')), 'hex') AS input_hash,
+           bool_or(reply_to = ANY(n.keys) AND sent_at < g.from_at) AS is_answered
+    FROM (
+        SELECT external_id, content_hash, reply_to, sent_at FROM messages
+        WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND g.to_at AND kind = 'message' AND deleted_at IS NULL
+        ORDER BY sent_at, length(external_id), external_id COLLATE "C"
+    ) said
+) h
+WHERE h.is_answered IS NOT TRUE AND h.input_hash IS NOT NULL
 
 -- name: segments
 -- Chats in the order given. Service entries are no speech; deleted messages still separate or join interactions. Group
@@ -97,21 +138,22 @@ INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(
 WITH given AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(is_eligible)s::boolean[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
         %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(important_count)s::int[],
-        %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[])
+        %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[], %(language_shares)s::text[])
         AS g (id, chat_id, is_eligible, day, started_at, ended_at, status, message_count, token_count, important_count,
-              language, first_external_id, input_hash)
+              language, first_external_id, input_hash, language_shares)
 ), before AS (
     SELECT i.id, i.day FROM interactions i JOIN given g USING (id) WHERE i.day <> g.day
 ), saved AS (
     INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count,
-                              language, first_external_id, input_hash)
+                              language, first_external_id, input_hash, language_shares)
     SELECT id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
-           first_external_id, input_hash
+           first_external_id, input_hash, language_shares::bigint[]
     FROM given
     ON CONFLICT (id) DO UPDATE SET
         day = excluded.day, started_at = excluded.started_at, ended_at = excluded.ended_at, status = excluded.status,
         message_count = excluded.message_count, token_count = excluded.token_count,
-        important_count = excluded.important_count, language = excluded.language, input_hash = excluded.input_hash
+        important_count = excluded.important_count, language = excluded.language, input_hash = excluded.input_hash,
+        language_shares = excluded.language_shares
     WHERE (interactions.day, interactions.started_at, interactions.ended_at, interactions.status, interactions.message_count,
            interactions.token_count, interactions.important_count, interactions.language, interactions.input_hash)
        IS DISTINCT FROM
@@ -216,16 +258,19 @@ SELECT 'memory_chunks', day_key(day), 'messages belong to others'
 FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 
 -- name: upsert_belongings
+-- Returns the hash of the new ones, as in the state of the interaction's chunks.
 WITH saved AS (
     INSERT INTO message_entities AS m (entity_id, message_id, interaction_id, sent_at)
     SELECT entity_id, message_id, interaction_id, to_timestamp(0) + sent_us * interval '1 microsecond' FROM belongs
     ON CONFLICT (entity_id, message_id) DO UPDATE SET interaction_id = excluded.interaction_id, sent_at = excluded.sent_at
     WHERE (m.interaction_id, m.sent_at) IS DISTINCT FROM (excluded.interaction_id, excluded.sent_at)
-    RETURNING m.interaction_id
+    RETURNING m.interaction_id, m.entity_id, m.message_id, m.xmax = 0 AS is_new
+), read AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'items', r.interaction_id::text, 'messages belong to others'
+    FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM saved)
 )
-INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'items', r.interaction_id::text, 'messages belong to others'
-FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM saved)
+SELECT interaction_id, bit_xor(hashtextextended(ROW(entity_id, message_id)::text, 1)) AS hash FROM saved WHERE is_new GROUP BY 1
 
 -- name: clear_belongs
 TRUNCATE belongs
@@ -282,6 +327,11 @@ DELETE FROM interactions i USING gone WHERE i.id = gone.id
 
 -- name: drop_marks
 DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
+
+-- name: own_marks
+-- Marks of chunks that this transaction made.
+SELECT id FROM dirty_partitions
+WHERE asset = 'memory_chunks' AND xmin::text::bigint = pg_current_xact_id()::text::bigint & 4294967295
 
 -- name: drop_lost_marks
 -- Marks of deleted chats.

@@ -81,11 +81,18 @@ class PostgresWorkStore:
     def keep_first_month(self) -> None:
         """Store the first month of partitions, which stays when messages are deleted."""
         with self._connections.connection() as connection:
-            if (month := first_month(connection)) is not None:
+            month, known = _first_months(connection)
+            if month is not None and month != known:
                 SQL.run(connection, "move_first_month", month=month.isoformat())
 
 
 def first_month(connection: Connection) -> date | None:
     """First day of the first month with any work; None in an empty memory."""
-    months = [day.replace(day=1) for day in SQL.one(connection, "first_day") or () if day is not None]
-    return min(months, default=None)
+    return _first_months(connection)[0]
+
+
+def _first_months(connection: Connection) -> tuple[date | None, date | None]:
+    """As it is and as it is stored."""
+    day, known = SQL.one(connection, "first_day") or (None, None)
+    months = [one.replace(day=1) for one in (day, known) if one is not None]
+    return min(months, default=None), known

@@ -7,37 +7,51 @@ ORDER BY i.day, i.started_at, i.id
 
 -- name: outdated
 -- Those of the given whose chunks have another input hash, for the words (0) or the space. Texts dropped with their month
--- are no input.
+-- are no input. Hashes of single rows are joined by XOR, so that what came behind can be added: with "after" an
+-- interaction is always returned, with what its messages behind it add, what stands of it, and where to read from.
 SELECT i.id AS interaction_id, i.day, i.message_count AS messages, c.id AS chat_id, c.source AS chat_source, c.external_id AS chat_external_id,
-       h.hash AS input_hash
-FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
+       h.hash AS input_hash, w.input_hash AS of_words, v.input_hash AS of_vectors, coalesce(w.chunks, 0) AS chunks,
+       EXISTS (SELECT FROM live_summaries s WHERE s.interaction_id = i.id) AS has_summary,
+       coalesce((
+           SELECT min(sent_at) FROM (
+               SELECT sent_at FROM live_messages WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND g.after
+               ORDER BY sent_at DESC LIMIT %(context)s
+           ) last), i.started_at) AS read_from
+FROM unnest(%(ids)s::uuid[], %(after)s::timestamptz[]) WITH ORDINALITY AS g (id, after, place)
 JOIN interactions i ON i.id = g.id
 JOIN eligible_chats c ON c.id = i.chat_id
 CROSS JOIN LATERAL (
-    SELECT %(version)s || ':' || md5(ROW(
-        i.started_at, i.ended_at, c.kind,
-        (SELECT bit_xor(hashtextextended(ROW(m.external_id, m.content_hash, m.sent_at, m.sender_entity_id, m.role, m.importance_score, e.name, k.dropped_at)::text, 0))
-         FROM live_messages m LEFT JOIN entities e ON e.id = m.sender_entity_id
-         LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
-         WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at),
-        (SELECT bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)) FROM message_entities b WHERE b.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, array_to_string(names_of(p.entity_id), ' '))::text, 2))
+    SELECT count(*) AS messages,
+           coalesce(bit_xor(hashtextextended(ROW(m.external_id, m.content_hash, m.sent_at, m.sender_entity_id, m.role, m.importance_score, e.name, k.dropped_at)::text, 0)), 0) AS hash
+    FROM live_messages m LEFT JOIN entities e ON e.id = m.sender_entity_id
+    LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
+    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.sent_at > coalesce(g.after, '-infinity')
+) said
+CROSS JOIN LATERAL (
+    SELECT concat_ws(':', %(version)s::text, said.messages, said.hash,
+        CASE WHEN g.after IS NULL
+             THEN (SELECT coalesce(bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)), 0) FROM message_entities b WHERE b.interaction_id = i.id)
+             ELSE 0 END,
+        (extract(epoch FROM i.ended_at) * 1000000)::bigint,
+        (SELECT coalesce(bit_xor(hashtextextended(ROW(p.entity_id, p.role, array_to_string(names_of(p.entity_id), ' '))::text, 2)), 0)
          FROM interaction_participants p WHERE p.interaction_id = i.id),
-        (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM live_summaries s WHERE s.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(t.id, t.is_withheld, t.status, t.text, t.due_date, t.importance, t.message_ids,
-                    ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1))::text, 3))
-         FROM items t WHERE t.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.valid_to, f.message_ids,
-                    coalesce(e.name, f.about_name))::text, 4))
-         FROM entity_facts f LEFT JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
-    )::text || coalesce((
-        SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM standing_folds l
-        WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at)::text, '')
+        md5(ROW(
+            i.started_at, c.kind,
+            (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM live_summaries s WHERE s.interaction_id = i.id),
+            (SELECT bit_xor(hashtextextended(ROW(t.id, t.is_withheld, t.status, t.text, t.due_date, t.importance, t.message_ids,
+                        ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1))::text, 3))
+             FROM items t WHERE t.interaction_id = i.id),
+            (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.valid_to, f.message_ids,
+                        coalesce(e.name, f.about_name))::text, 4))
+             FROM entity_facts f LEFT JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
+        )::text) || coalesce((
+            SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM standing_folds l
+            WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at)::text, '')
     ) AS hash
 ) h
 LEFT JOIN chunk_states w ON w.interaction_id = i.id AND w.space_id = 0
 LEFT JOIN chunk_states v ON v.interaction_id = i.id AND v.space_id = %(space)s
-WHERE w.input_hash IS DISTINCT FROM h.hash OR v.input_hash IS DISTINCT FROM h.hash
+WHERE g.after IS NOT NULL OR w.input_hash IS DISTINCT FROM h.hash OR v.input_hash IS DISTINCT FROM h.hash
 ORDER BY g.place
 
 -- name: speakers
@@ -53,6 +67,17 @@ CROSS JOIN LATERAL (
 -- name: key_points
 SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM live_summaries
 WHERE interaction_id = ANY(%(ids)s) AND dirty_reason IS DISTINCT FROM 'deleted'
+
+-- name: settle
+-- Marks of days whose chunks were made at once. Each such day is looked at whole once later, and shown as made then.
+WITH gone AS (
+    DELETE FROM dirty_partitions WHERE id = ANY(%(marks)s) RETURNING partition_key
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)
+SELECT 'memory_chunks', partition_key, 'made at once', %(later)s FROM gone
+WHERE NOT EXISTS (
+    SELECT FROM dirty_partitions d WHERE d.asset = 'memory_chunks' AND d.partition_key = gone.partition_key AND d.due_at > %(now)s)
+GROUP BY partition_key
 
 -- name: unwanted
 -- Interactions with chunks that are gone or became mass.
@@ -148,7 +173,7 @@ ORDER BY 1, 2, 3
 
 -- name: create_incoming
 CREATE TEMP TABLE IF NOT EXISTS incoming_chunks (
-    place integer NOT NULL, id uuid PRIMARY KEY, source text NOT NULL, chat_id uuid NOT NULL, interaction_id uuid, subject_id uuid,
+    place integer NOT NULL, id uuid NOT NULL, source text NOT NULL, chat_id uuid NOT NULL, interaction_id uuid, subject_id uuid,
     sender_entity_id uuid, at timestamptz NOT NULL, scopes uuid[] NOT NULL, message_ids bigint[] NOT NULL, start_char integer,
     end_char integer, passage smallint NOT NULL, passages smallint NOT NULL, importance real NOT NULL, is_withheld boolean NOT NULL,
     topics text[] NOT NULL, content text, content_hash text NOT NULL, index_hash text NOT NULL, terms integer[] NOT NULL,
@@ -166,48 +191,45 @@ TRUNCATE seen_chunks
 COPY incoming_chunks (
     place, id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids, start_char, end_char,
     passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical
-) FROM STDIN
+) FROM STDIN (FORMAT BINARY)
 
--- name: create_changed
--- Upserts new and changed chunks and returns the terms that no longer count. Interactions are locked.
-CREATE TEMP TABLE changed_chunks ON COMMIT DROP AS
-SELECT i.id, i.terms, c.terms AS old_terms FROM incoming_chunks i LEFT JOIN memory_chunks c ON c.id = i.id
-WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
-                       c.is_withheld, c.topics, c.sender_entity_id)
-    IS DISTINCT FROM (i.index_hash, i.content_hash, i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
-                      i.is_withheld, i.topics, i.sender_entity_id)
-
--- name: upsert_chunks
-INSERT INTO memory_chunks AS c (id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids,
-    start_char, end_char, passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical)
-SELECT i.id, i.source, i.chat_id, i.interaction_id, i.subject_id, i.sender_entity_id, i.at, i.scopes, i.message_ids,
-    i.start_char, i.end_char, i.passage, i.passages, i.importance, i.is_withheld, i.topics, i.content, i.content_hash, i.index_hash,
-    i.terms, i.lexical
-FROM incoming_chunks i JOIN changed_chunks USING (id) ORDER BY i.place
-ON CONFLICT (id) DO UPDATE SET
-    source = excluded.source, chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, subject_id = excluded.subject_id,
-    sender_entity_id = excluded.sender_entity_id, at = excluded.at, scopes = excluded.scopes, message_ids = excluded.message_ids,
-    start_char = excluded.start_char, end_char = excluded.end_char, passage = excluded.passage, passages = excluded.passages,
-    importance = excluded.importance, is_withheld = excluded.is_withheld, topics = excluded.topics, content = excluded.content,
-    content_hash = excluded.content_hash, index_hash = excluded.index_hash, terms = excluded.terms, lexical = excluded.lexical,
-    updated_at = clock_timestamp()
-
--- name: count_terms
--- Adds differences to document frequencies; term 0 counts all chunks. In a fixed order against deadlocks.
-INSERT INTO chunk_terms AS t (term, chunks)
-SELECT term, sum(n) FROM (
-    SELECT unnest(terms) AS term, 1 AS n FROM changed_chunks
-    UNION ALL SELECT unnest(old_terms), -1 FROM changed_chunks
-    UNION ALL SELECT 0, 1 FROM changed_chunks WHERE old_terms IS NULL
-) d GROUP BY term HAVING sum(n) <> 0 ORDER BY term
-ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
+-- name: save_incoming
+-- Upserts new and changed chunks, and adds the differences to document frequencies; term 0 counts all chunks. Interactions
+-- are locked; terms are in a fixed order against deadlocks, and the transaction ends with this: everybody waits at term 0.
+WITH changed AS MATERIALIZED (
+    SELECT i.*, c.terms AS old_terms FROM incoming_chunks i LEFT JOIN memory_chunks c ON c.id = i.id
+    WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
+                           c.is_withheld, c.topics, c.sender_entity_id)
+        IS DISTINCT FROM (i.index_hash, i.content_hash, i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
+                          i.is_withheld, i.topics, i.sender_entity_id)
+), saved AS (
+    INSERT INTO memory_chunks AS c (id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids,
+        start_char, end_char, passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical)
+    SELECT id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids,
+        start_char, end_char, passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical
+    FROM changed ORDER BY place
+    ON CONFLICT (id) DO UPDATE SET
+        source = excluded.source, chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, subject_id = excluded.subject_id,
+        sender_entity_id = excluded.sender_entity_id, at = excluded.at, scopes = excluded.scopes, message_ids = excluded.message_ids,
+        start_char = excluded.start_char, end_char = excluded.end_char, passage = excluded.passage, passages = excluded.passages,
+        importance = excluded.importance, is_withheld = excluded.is_withheld, topics = excluded.topics, content = excluded.content,
+        content_hash = excluded.content_hash, index_hash = excluded.index_hash, terms = excluded.terms, lexical = excluded.lexical,
+        updated_at = clock_timestamp()
+    RETURNING c.id, c.no
+), counted AS (
+    INSERT INTO chunk_terms AS t (term, chunks)
+    SELECT term, sum(n) FROM (
+        SELECT unnest(terms) AS term, 1 AS n FROM changed
+        UNION ALL SELECT unnest(old_terms), -1 FROM changed
+        UNION ALL SELECT 0, 1 FROM changed WHERE old_terms IS NULL
+    ) d GROUP BY term HAVING sum(n) <> 0 ORDER BY term
+    ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
+)
+SELECT coalesce(s.no, c.no) AS no, i.index_hash, s.id IS NOT NULL AS is_changed
+FROM incoming_chunks i LEFT JOIN saved s ON s.id = i.id LEFT JOIN memory_chunks c ON c.id = i.id ORDER BY i.place
 
 -- name: see
 INSERT INTO seen_chunks SELECT id FROM incoming_chunks ON CONFLICT DO NOTHING
-
--- name: numbers
-SELECT c.no, c.index_hash, x.id IS NOT NULL AS is_changed
-FROM incoming_chunks i JOIN memory_chunks c ON c.id = i.id LEFT JOIN changed_chunks x ON x.id = i.id ORDER BY i.place
 
 -- name: stale
 SELECT c.no AS chunk_no, c.scopes FROM memory_chunks c

@@ -117,8 +117,10 @@ def drop_vectors(connection: Connection, space_id: int) -> int:
 
 def _keep_size(connection: Connection, space_id: int, dimensions: int) -> None:
     """Set the dimensions of a new space. Raises SpaceMismatch for another number."""
-    SPACES.run(connection, "keep_size", space=space_id, dimensions=dimensions)
     found = SPACES.one(connection, "size", space=space_id)
+    if found is not None and found.dimensions is None:
+        SPACES.run(connection, "keep_size", space=space_id, dimensions=dimensions)
+        found = SPACES.one(connection, "size", space=space_id)
     if found is None:
         raise SpaceMismatch(f"the vector space {space_id} was dropped")
     if found.dimensions != dimensions:

@@ -290,6 +290,7 @@ INTERACTIONS = table(
     col("first_external_id", Text, "of its first message"),
     col("input_hash", Text, "of what it says: another one asks for another summary"),
     col("important_count", Integer, "messages with a score of 0.5 or more (P16)", default="0"),
+    col("language_shares", NUMBERS, "letters of each language, in the messages that tell it", null=True),
     index("interactions_active", "ended_at", where="status = 'active'"),
     index("interactions_chat_time", "chat_id, started_at"),
     index("interactions_day", "day, ended_at"),

@@ -1,4 +1,4 @@
-"""Revisions 0018 to 0030: what was forgotten; what was edited, and not read again since; what was served lately; what a
+"""Revisions 0018 to 0031: what was forgotten; what was edited, and not read again since; what was served lately; what a
 person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
@@ -174,3 +174,16 @@ def test_revision_0030_goes_down_to_where_only_the_service_counts(database_url: 
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(there).fetchone() == (False, False, False)
+
+
+def test_revision_0031_forgets_what_tells_a_language(database_url: str) -> None:
+    there = (
+        "SELECT count(*) FROM information_schema.columns"
+        " WHERE table_name = 'interactions' AND column_name = 'language_shares'"
+    )
+    migrate.downgrade(database_url, "0030")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (0,)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(there).fetchone() == (1,)
