@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked
 from pkg_pipeline.memory.recall.wishes import Wish, answers, asks, names_time, sums
 
-VALUES: tuple[Wish, ...] = ("mail", "number", "place", "time", "amount")
+VALUES: Final[tuple[Wish, ...]] = ("mail", "number", "place", "time", "amount")
 """Kinds of values; a question for several asks for the first of them."""
 OF_A_SPEAKER: frozenset[Wish] = frozenset({"mail", "number", "place"})
 HOLDS_NOW: frozenset[Wish] = frozenset({"newest", "mail", "number", "place", "amount"})
@@ -38,7 +39,7 @@ def newest_first(order: Sequence[Ranked], wanted: frozenset[Wish], meant: frozen
     """
     if not order or not wanted & HOLDS_NOW or wanted & {"first", "list"}:
         return list(order)
-    kind = next((one for one in VALUES if one in wanted), None)
+    kind: Wish | None = next((one for one in VALUES if one in wanted), None)
     places = _same_matter(order, kind, _weights(order[:MOST_LOOKED_AT], meant))
     if not places:
         return list(order)

@@ -51,15 +51,21 @@ class RankingRules:
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """What the question names; ``sides``: half-open spans that its events leave."""
+    """What the question names; ``sides``: half-open spans that its events leave.
+
+    ``is_foreign``: of its words only those in other languages occur.
+    """
 
     speakers: frozenset[UUID] = frozenset()
     periods: tuple[tuple[datetime, datetime], ...] = ()
     sides: tuple[tuple[datetime | None, datetime | None], ...] = ()
     asks_when: bool = False
     wishes: frozenset[Wish] = frozenset()
+    is_foreign: bool = False
 
 
+TRANSLATED = 0.7
+"""Weight of words where only those of other languages are found."""
 REACH = 6
 NEARER = 0.8
 """Chunks on each side whose scores count, and the weight of each next one."""
@@ -76,8 +82,9 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
     cosines = [one.similarity for one in candidates if one.similarity is not None]
     least, most = min(cosines, default=0.0), max(cosines, default=0.0)
     found: list[list[tuple[str, float]]] = []
+    words = rules.lexical * (TRANSLATED if asked.is_foreign else 1.0)
     for one in candidates:
-        parts = [("lexical", rules.lexical * one.lexical / best if best > 0 else 0.0)]
+        parts = [("lexical", words * one.lexical / best if best > 0 else 0.0)]
         if one.similarity is not None and most > least:
             parts.append(("similarity", rules.similarity * (one.similarity - least) / (most - least)))
         found.append(parts)

@@ -96,7 +96,8 @@ def _answers() -> dict[Wish, re.Pattern[str]]:
         "mail": re.compile(r"\S@\S"),
     }
     told: Sequence[Wish] = ("place", "preference", "instruction", "newest")
-    return looks | {wish: _look(wish) for wish in told}
+    looks.update({wish: _look(wish) for wish in told})
+    return looks
 
 
 @cache

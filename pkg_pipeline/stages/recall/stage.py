@@ -184,7 +184,7 @@ def search(parts: RecallParts, request: RecallRequest) -> Searched:
     vector, warning = embedded(parts.embedders, facts, list(queries))
     query = _search_query(request, facts, words, vector)
     candidates = _searched(parts, request, query, time)
-    asked = _asked_for(parts, request.query, candidates, facts, time)
+    asked = replace(_asked_for(parts, request.query, candidates, facts, time), is_foreign=words.is_foreign(facts))
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
     warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from pkg_pipeline.memory.languages import COMMON, table
-from pkg_pipeline.memory.recall.lexical import question_vector, rare_first
+from pkg_pipeline.memory.recall.lexical import question_vector, rare_first, term_number
 from pkg_pipeline.memory.text.name_forms import across_scripts
 from pkg_pipeline.memory.text.name_links import keys_of_question
 from pkg_pipeline.stages.ports import TermAnalyzer
@@ -47,6 +47,10 @@ class Words:
         asked = question_vector(self.asked, facts.document_frequencies, facts.chunks)
         weights = {number: OTHER_WORDS * weight for number, weight in others.items()} | asked
         return {number: NAME_WORDS * weight if number in facts.names else weight for number, weight in weights.items()}
+
+    def is_foreign(self, facts: QuestionFacts) -> bool:
+        """Whether none of the question's own words occurs."""
+        return facts.document_frequencies.keys().isdisjoint(map(term_number, self.asked))
 
     def fetched(self, facts: QuestionFacts, *, is_needed: bool) -> tuple[int, ...]:
         """Terms to look up, rare ones first; those of other phrasings if there is room.

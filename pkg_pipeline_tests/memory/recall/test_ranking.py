@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.recall.ranking import DATED_SCORE, FEW_SPEAKERS, NEARER, AskedFor, RankingRules, ranked, within
+from pkg_pipeline.memory.recall.ranking import (
+    DATED_SCORE,
+    FEW_SPEAKERS,
+    NEARER,
+    TRANSLATED,
+    AskedFor,
+    RankingRules,
+    ranked,
+    within,
+)
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline_tests.memory.candidates import ANNA, BORIS, START, candidate, derived
 
@@ -246,3 +255,8 @@ def test_what_looks_like_an_answer_gains() -> None:
     rules = replace(PLAIN, looks={"amount": 0.25})
     assert scores(given_, asked, rules) == pytest.approx({1: 1.0, 2: 1.25})
     assert scores(given_, NOBODY, rules) == pytest.approx({1: 1.0, 2: 1.0})
+
+
+def test_words_weigh_less_where_only_those_of_other_languages_are_found() -> None:
+    (entry,) = ranked([candidate(1, lexical=3.0)], AskedFor(is_foreign=True), PLAIN)
+    assert dict(entry.parts)["lexical"] == pytest.approx(TRANSLATED)

@@ -83,7 +83,8 @@ def test_the_answer_has_the_promised_shape(asked: Asked) -> None:
     assert result.pop("score") > 0
     assert result == {
         "source": "message", "text": f"Anna Petrova: {TALKS[0][3]}", "at": "2026-01-12T10:00:00Z", "topics": ["money"],
-        "message_ids": [key(1)], "chat": "jsonl:anna", "speaker": "Anna Petrova", "passage": [1, 1], "stale": False,
+        "message_ids": [key(1)], "chat": "jsonl:anna", "speaker": "Anna Petrova", "passage": [1, 1],
+        "before": False, "stale": False,
     }  # fmt: skip
     assert shape["text"].endswith(f"- Anna Petrova: {TALKS[0][3]}\n")
 
