@@ -16,7 +16,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
-from pkg_pipeline.offline.plain_characters import plain
 
 TALKS = Path(__file__).parent / "talks"
 LANGUAGES: tuple[Language, ...] = ("ru", "en", "zh")
@@ -56,7 +55,7 @@ class Talk:
 
 def load(language: Language, folder: Path = TALKS) -> list[Talk]:
     """The talks of one language in their order. ``ValueError`` for a line of another form."""
-    lines = plain((folder / f"{language}.txt").read_text(encoding="utf-8")).splitlines()
+    lines = (folder / f"{language}.txt").read_text(encoding="utf-8").splitlines()
     talks: list[tuple[str, list[str]]] = []
     for line in lines:
         if line.startswith("== "):

@@ -7,8 +7,6 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pkg_pipeline.offline.plain_characters import plain
-
 Row = dict[str, Any]
 _SAID = re.compile(r"(?P<who>[^:：]+?)[:：]\s*(?P<text>.*?)(?:\s+## ?(?P<labels>.*))?")
 _FILE = re.compile(r"\[(?P<type>[a-z]+)\]\s*(?P<name>\S*)")
@@ -21,7 +19,7 @@ KINDS = {"t": "action_item", "d": "decision"}
 def worlds_of(path: Path) -> dict[str, Row]:
     """The worlds of one file by name. ``ValueError`` for a line of another form."""
     found: dict[str, _Telling] = {}
-    for line in plain(path.read_text("utf-8")).splitlines():  # read as the reader reads it
+    for line in path.read_text("utf-8").splitlines():
         if line.startswith("=== "):
             found[line[4:]] = _Telling(line[4:], path.stem[:2])
         elif line.startswith("@ "):

@@ -17,7 +17,7 @@ from pkg_pipeline.offline.settlements import BARE_TERMS, CLASS_OF, SUM, Settled,
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
 
 HEAD: Final = "chat_decisions"
-THRESHOLD = 0.4
+THRESHOLD = 0.45
 """From this probability on a decision is published."""
 CONTEST_REACH = 3
 
@@ -111,21 +111,12 @@ def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | 
     if not _asks(one.content):
         is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
         return one.content, one.offer if is_thin else None
-    lines = dict.fromkeys((*one.lines, *(i for _, i in one.agreed)))
-    after = [reading.lines[i] for i in sorted(lines) if i > one.content.line]
-    others = [line for line in after if line.speaker != reading.lines[one.content.line].speaker]
-    for answer in [s for line in others for s in line.sentences if not _asks(s)][:1]:
-        line = reading.lines[answer.line]
-        if says_what(answer, line) or (_agrees(answer) and not asks_for_facts(one.content)):
+    answers = [s for _, i in one.agreed for s in reading.lines[i].sentences if i > one.content.line and not _asks(s)]
+    for answer in answers[:1]:
+        agrees = phrases(answer.language).consent.search(answer.text) is not None or not answer.terms
+        if says_what(answer, reading.lines[answer.line]) or (agrees and not asks_for_facts(one.content)):
             return answer, one.content
     return None
-
-
-def _agrees(answer: Sentence) -> bool:
-    """Whether an answer says yes, or nothing of its own."""
-    table = phrases(answer.language)
-    says_yes = table.consent.search(answer.text) is not None or table.acceptance.search(answer.text) is not None
-    return says_yes or "acceptance" in asides(answer.text, answer.language) or not answer.terms
 
 
 def _leaves_open(reading: Reading, sentence: Sentence) -> bool:
