@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 class RecallResult(Answer):
     """One piece. `text` occurs in the answer's; `passage` is which of how many parts of a long message it is; `stale`:
-    a message behind it was edited and not read again yet.
+    a message behind it was edited and not read again yet; `before`: an older value than the one that leads.
     """
 
     id: UUID
@@ -39,6 +39,7 @@ class RecallResult(Answer):
     interaction_id: UUID | None
     passage: list[int]
     stale: bool
+    before: bool
 
 
 class Recall(Answer):

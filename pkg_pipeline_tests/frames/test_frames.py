@@ -213,7 +213,9 @@ def test_recall_is_a_frame_too(memory: Memory, told: MemoryBuilder) -> None:
     memory.chunks.build((OLD.date(), LATER.date()))
     found = frames.recall("the price of the shelves", memory=memory, top_k=2)
     assert list(found["rank"]) == list(range(1, len(found) + 1))
-    assert found["message_ids"][0] == [f"telegram:direct%3AAnna/202601102230-{place}" for place in (0, 1)]
+    both = {f"telegram:direct%3AAnna/202601102230-{place}" for place in (0, 1)}
+    assert set(found["message_ids"][0]) <= both
+    assert both <= set(found["message_ids"].explode())
     of_bob = frames.recall("shelves and lunch", memory=memory, entity="Bob")
     assert set(of_bob["source"]) >= {"summary"}
     assert set(of_bob[of_bob["source"] != "decision"]["chat"]) == {"telegram:group:team"}

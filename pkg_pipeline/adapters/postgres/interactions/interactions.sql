@@ -79,8 +79,8 @@ SELECT i.id, i.day, i.started_at, i.ended_at, i.message_count, i.token_count, i.
            WHERE t.chat_id = i.chat_id AND t.sent_at BETWEEN i.started_at AND i.ended_at) ELSE '{}' END AS texts,
        CASE WHEN g.is_group THEN coalesce((
            SELECT min(sent_at) FROM (
-               SELECT sent_at FROM messages
-               WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND i.ended_at AND kind = 'message' AND deleted_at IS NULL
+               SELECT sent_at FROM live_messages
+               WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND i.ended_at
                ORDER BY sent_at DESC LIMIT %(context)s
            ) last), g.from_at) ELSE g.from_at END AS read_from
 FROM unnest(%(ids)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[], %(is_group)s::boolean[]) AS g (id, from_at, to_at, is_group)
