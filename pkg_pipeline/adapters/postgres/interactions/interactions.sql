@@ -99,8 +99,8 @@ CROSS JOIN LATERAL (
                                                || octet_length(content_hash) || ':' || content_hash, ''), 'UTF8')), 'hex') AS input_hash,
            bool_or(reply_to = ANY(n.keys) AND sent_at < g.from_at) AS is_answered
     FROM (
-        SELECT external_id, content_hash, reply_to, sent_at FROM messages
-        WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND g.to_at AND kind = 'message' AND deleted_at IS NULL
+        SELECT external_id, content_hash, reply_to, sent_at FROM live_messages
+        WHERE chat_id = i.chat_id AND sent_at BETWEEN i.started_at AND g.to_at
         ORDER BY sent_at, length(external_id), external_id COLLATE "C"
     ) said
 ) h
