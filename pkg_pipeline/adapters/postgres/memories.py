@@ -31,6 +31,12 @@ LOCK = 7_310_526
 LONGEST_NAME = 63
 """Bytes; PostgreSQL cuts longer names, which could make two of them one."""
 
+_THERE = (
+    "starts_with(datname, %(begin)s) AND datallowconn AND substr(datname, length(%(begin)s) + 1) ~ '^[a-z]'"
+    ' ORDER BY datname COLLATE "C"'
+)
+"""Databases of memories, by name, without those that are being made or dropped."""
+
 Clean = Callable[[str], None]
 """Removes the files of a memory; may be called again."""
 
@@ -83,8 +89,7 @@ def listed(url: str) -> list[MemoryRow]:
         return cursor.execute(
             "SELECT substr(datname, length(%(begin)s) + 1) AS memory, pg_database_size(oid) AS bytes,"
             " (SELECT count(*) FROM pg_stat_activity AS a WHERE a.datid = d.oid) AS connections"
-            " FROM pg_database AS d WHERE starts_with(datname, %(begin)s) AND datallowconn"
-            " AND substr(datname, length(%(begin)s) + 1) ~ '^[a-z]' ORDER BY datname COLLATE \"C\"",
+            f" FROM pg_database AS d WHERE {_THERE}",
             {"begin": f"{own_database(url)}."},
         ).fetchall()
 
@@ -94,12 +99,9 @@ def names(url: str) -> list[str]:
     begin = f"{own_database(url)}."
     with connect(url, search_path="public", autocommit=True) as connection:
         found = connection.cursor(row_factory=scalar_row).execute(
-            "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND datallowconn"
-            ' ORDER BY datname COLLATE "C"',
-            (begin,),
+            f"SELECT datname FROM pg_database WHERE {_THERE}", {"begin": begin}
         )
-        there = [str(database).removeprefix(begin) for database in found]
-    return [name for name in there if name[:1].islower()]
+        return [str(database).removeprefix(begin) for database in found]
 
 
 def identity(connection: Connection, database: str) -> int | None:
