@@ -22,7 +22,7 @@ def _converter():
     return OpenCC("tw2s")
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """The text in simplified characters, place by place the same."""
     if not _HAN.search(text):
@@ -35,13 +35,14 @@ def plain(text: str) -> str:
 
 def plain_talk(talk: SummaryInput) -> SummaryInput:
     """A talk in simplified characters; itself where it has no others."""
-    messages = tuple(replace(one, text=plain(one.text), sender=_plain_person(one.sender)) for one in talk.messages)
+    messages = tuple(replace(one, text=plain(one.text), sender=plain_person(one.sender)) for one in talk.messages)
     if messages == talk.messages:
         return talk
-    return replace(talk, messages=messages, participants=tuple(map(_plain_person, talk.participants)))
+    return replace(talk, messages=messages, participants=tuple(map(plain_person, talk.participants)))
 
 
-def _plain_person(person: Person) -> Person:
+def plain_person(person: Person) -> Person:
+    """With names in simplified characters."""
     return replace(person, name=plain(person.name), other_names=tuple(map(plain, person.other_names)))
 
 

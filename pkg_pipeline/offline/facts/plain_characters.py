@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pkg_pipeline.offline.facts.found import FoundFact
-from pkg_pipeline.offline.plain_characters import plain
+from pkg_pipeline.offline.plain_characters import plain, plain_person
 from pkg_pipeline.offline.reading import Line, Reading
 
 
 def plain_reading(reading: Reading) -> Reading:
     """A reading in plain characters, place by place the same; itself where there are no others."""
-    people = {one.entity_id: replace(one, name=plain(one.name)) for one in reading.source.participants}
+    people = {one.entity_id: plain_person(one) for one in reading.source.participants}
     lines: list[Line] = []
     for line in reading.lines:
         message, speaker = line.message, line.message.sender
-        sender = people.get(speaker.entity_id) or replace(speaker, name=plain(speaker.name))
+        sender = people.get(speaker.entity_id) or plain_person(speaker)
         said = replace(message, sender=sender, text=plain(message.text))
         sentences = tuple(replace(one, text=plain(one.text)) for one in line.sentences)
         lines.append(replace(line, message=said, sentences=sentences))
