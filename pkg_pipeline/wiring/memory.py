@@ -116,9 +116,7 @@ class Memory(Process):
 
         return build_interactions(self, chats, alone=alone)
 
-    def make_searchable(
-        self, chats: Collection[uuid.UUID] | None = None, *, alone: bool = False
-    ) -> InteractionsReport:
+    def make_searchable(self, chats: Collection[uuid.UUID] | None = None, *, alone: bool = False) -> InteractionsReport:
         """As ``build_interactions``; where little changed, recall finds it from now on, else once its days are run."""
         built = self.build_interactions(chats, alone=alone)
         self.chunks.make_at_once(built)
