@@ -71,7 +71,14 @@ def _of_lines(reading: Reading, one: Settled) -> dict[str, float]:
         "line second": said[1] / 2 if len(said) > 1 else 0.0,
         "line content": reading.chances[one.content.line].decision / 2,
         "line task": max(reading.chances[line].task for line in one.lines) / 2,
+        "line after": _most(reading, max(one.lines) + 1),
+        "line before": _most(reading, min(one.lines) - 2),
     }
+
+
+def _most(reading: Reading, first: int) -> float:
+    """The most that the head says of two lines in a row."""
+    return max((one.decision for one in reading.chances[max(0, first) : max(0, first + 2)]), default=-6.0) / 2
 
 
 def _echoes(reading: Reading, one: Settled) -> bool:
