@@ -2,7 +2,7 @@
 
     python -m benchmarks judged_accounts [-v] [FOLDER]
 
-``pkg_pipeline_tests/offline/judged_accounts`` holds months of chats in the form of ``training/accounts``; no weights
+``pkg_pipeline_tests/offline/fresh_accounts`` holds months of chats in the form of ``training/accounts``; no weights
 are fitted to them and no words are taken from them. Tasks, decisions, owners and dates are counted talk by talk;
 the open list and closings at the end of an account read as a memory reads it; facts after the gate. Pleasantries:
 those of ``pleasantries.toml`` taken as tasks. ``-v`` shows what is wrong, for a last look, not for developing.
@@ -34,7 +34,7 @@ from training.whole_accounts import read_account  # noqa: E402
 from training.world_talks import of_worlds  # noqa: E402
 from training.worlds import World  # noqa: E402
 
-ACCOUNTS = ROOT / "pkg_pipeline_tests" / "offline" / "judged_accounts"
+ACCOUNTS = ROOT / "pkg_pipeline_tests" / "offline" / "fresh_accounts"
 PLEASANTRIES = "pleasantries.toml"
 ALL = "all"
 

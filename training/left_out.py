@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from unittest.mock import patch
 from uuid import UUID
 
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import heads
-from pkg_pipeline.offline.reading import Reading, read
+from pkg_pipeline.offline.reading import Reading
 from training import lines
 from training.conversations import FOLDS, fold_of, labelled
 from training.fit import HEADS, Fit, fit_of, fitted
@@ -59,4 +59,4 @@ def read_once(source: SummaryInput) -> Read:
     """One talk, and what is found in it, by heads that did not see it."""
     known = prepared()[source.interaction_id]
     with without(known.fold):
-        return as_read(replace(read(source), chances=known.reading.chances))
+        return as_read(known.reading)

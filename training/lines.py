@@ -31,6 +31,7 @@ from pkg_pipeline.offline.line_head import (
     matrix,
     vectors_around,
 )
+from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from training.boosting import ROUNDS, SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
@@ -103,7 +104,7 @@ def _right(talk: Talk, reading: Reading) -> list[list[float]]:
 @cache
 def readings() -> tuple[Reading, ...]:
     """The labelled talks, nothing said of their lines."""
-    return tuple(read(talk.source) for talk in labelled())
+    return tuple(read(plain_talk(talk.source)) for talk in labelled())
 
 
 @cache

@@ -14,6 +14,7 @@ from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.found import FoundAction
 from pkg_pipeline.offline.judging import Head
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text
+from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.same_matter import same_tasks
@@ -85,7 +86,7 @@ class Read:
 @cache
 def read_once(source: SummaryInput) -> Read:
     """By the packaged heads."""
-    return as_read(prepared(read(source), embed))
+    return as_read(prepared(read(plain_talk(source)), embed))
 
 
 def as_read(reading: Reading) -> Read:

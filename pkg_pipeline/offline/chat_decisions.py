@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import asides
+from pkg_pipeline.offline.answers import asides, burst_after
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision, roots_of
 from pkg_pipeline.offline.heads import probability
@@ -71,7 +71,14 @@ def _of_lines(reading: Reading, one: Settled) -> dict[str, float]:
         "line second": said[1] / 2 if len(said) > 1 else 0.0,
         "line content": reading.chances[one.content.line].decision / 2,
         "line task": max(reading.chances[line].task for line in one.lines) / 2,
+        "line after": _most(reading, max(one.lines) + 1),
+        "line before": _most(reading, min(one.lines) - 2),
     }
+
+
+def _most(reading: Reading, first: int) -> float:
+    """The most that the head says of two lines in a row."""
+    return max((one.decision for one in reading.chances[max(0, first) : max(0, first + 2)]), default=-6.0) / 2
 
 
 def _echoes(reading: Reading, one: Settled) -> bool:
@@ -111,12 +118,20 @@ def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | 
     if not _asks(one.content):
         is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
         return one.content, one.offer if is_thin else None
-    answers = [s for _, i in one.agreed for s in reading.lines[i].sentences if i > one.content.line and not _asks(s)]
-    for answer in answers[:1]:
-        agrees = phrases(answer.language).consent.search(answer.text) is not None or not answer.terms
-        if says_what(answer, reading.lines[answer.line]) or (agrees and not asks_for_facts(one.content)):
-            return answer, one.content
-    return None
+    answers = _answers(reading, one)
+    told = next((s for s in answers if says_what(s, reading.lines[s.line])), None)
+    if told is None and not asks_for_facts(one.content):
+        told = next(iter(answers), None)
+    return None if told is None else (told, one.content)
+
+
+def _answers(reading: Reading, one: Settled) -> list[Sentence]:
+    """What the first line of another that does not ask says after the content: of its own lines, or next."""
+    said_by = reading.lines[one.content.line].speaker
+    after = [reading.lines[i] for i in sorted(one.lines) if i > one.content.line]
+    after += burst_after(reading, reading.lines[one.content.line])
+    told = ([s for s in line.sentences if not _asks(s)] for line in after if line.speaker != said_by)
+    return next((one for one in told if one), [])
 
 
 def _leaves_open(reading: Reading, sentence: Sentence) -> bool:

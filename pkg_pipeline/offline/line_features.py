@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
+from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.phrases import Phrases, mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
@@ -18,6 +20,7 @@ REACH = 3
 FAR = timedelta(minutes=30)
 RICH_TERMS = 3
 LONG_TERMS = 20
+FEW_WORDS = 3
 _NUMBER = re.compile(r"\d{2,}|\d[.,]\d")
 _WORDS = (
     "proposal",
@@ -31,7 +34,21 @@ _WORDS = (
     "work_product",
     "idle",
 )
-_MARKS = ("hedge", "negation", "past", "condition", "clock", "information", "fact_question", "second_person")
+_MARKS = (
+    "hedge",
+    "negation",
+    "past",
+    "condition",
+    "clock",
+    "information",
+    "fact_question",
+    "second_person",
+    "from_then",
+    "attends",
+    "takes",
+)
+_CHANGES = ("changed", "cancelled", "undecided")
+"""Of the words of ``closing.toml``: that something is now otherwise, called off, left open."""
 
 Named = dict[str, float]
 
@@ -54,6 +71,7 @@ def _of_sentence(line: Line, sentence: Sentence, found: Named) -> None:
     days = [one for one in find_dates(text, sentence.language, line.day) if one.day >= line.day]
     names = [f"says {name}" for name in _words(phrases(sentence.language), text)]
     names += [f"mark {name}" for name in _MARKS if mark(name).search(text)]
+    names += [name for name in _CHANGES if in_any("offline", "closing", name).search(text)]
     names += [f"aside {name}" for name in asides(text, sentence.language)]
     checks = {
         "money": has_money(text),
@@ -77,9 +95,20 @@ def of_line(line: Line) -> Named:
         "one term": terms == 1,
         "rich": terms >= RICH_TERMS,
         "long": terms > LONG_TERMS,
+        "few words": sum(sentence.words for sentence in line.sentences) <= FEW_WORDS,
         "file": bool(line.message.attachments),
     }
     return found | {name: 1.0 for name, holds in checks.items() if holds}
+
+
+def _shared(line: Line, other: Line) -> Iterable[str]:
+    """Whether both name a number or a word, or other numbers: "375" - "375, if it's warm", or "360" instead."""
+    mine, theirs = (set(re.findall(r"\d+", one.message.text)) for one in (line, other))
+    if mine and theirs:
+        yield "same number" if mine & theirs else "other number"
+    first, second = (roots_of(term for s in one.sentences for term in s.terms) for one in (line, other))
+    if first & second:
+        yield "same word"
 
 
 def neighbours(reading: Reading, index: int) -> tuple[int | None, int | None]:
@@ -109,6 +138,7 @@ def _around(reading: Reading, index: int, alone: list[Named]) -> Named:
             found[f"{name}: none"] = 1.0
             continue
         found |= {f"{name}: {key}": value for key, value in alone[place].items()}
+        found |= {f"{name}: {key}": 1.0 for key in _shared(line, lines[place])}
         if abs(lines[place].message.sent_at - line.message.sent_at) > FAR:
             found[f"{name}: far"] = 1.0
     checks = {

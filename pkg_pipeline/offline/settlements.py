@@ -22,7 +22,7 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 
 LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
-LINE_FROM = -3.0
+LINE_FROM = -4.0
 """From these log-odds of the head of lines on a line is looked at though no words settle anything."""
 SURER = 1.0
 """By so many log-odds what was said before decides more surely than what is said beside it."""
