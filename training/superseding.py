@@ -44,6 +44,8 @@ from training.whole_accounts import read_left_out
 from training.worlds import Label, World
 
 LEFT_OUT = Path(__file__).with_name("left_out_superseding.npz")
+CHANGES = Path(__file__).with_name("changes")
+"""Short accounts written for this alone: what is agreed, what changes it, and what is agreed beside it."""
 SPREAD = 0.3
 """Standard deviation of a weight around 0, in log-odds."""
 AGAIN = 8
@@ -66,7 +68,7 @@ class Pair:
 
 @cache
 def every() -> tuple[World, ...]:
-    return (*worlds.load(), *accounts.load())
+    return (*worlds.load(), *accounts.load(), *worlds.load(CHANGES))
 
 
 @cache
