@@ -42,9 +42,9 @@ WEIGHTS = Path(closing_context.__file__).with_name("closing.npz")
 LEFT_OUT = Path(__file__).with_name("left_out_closings.npz")
 NEAR_A_RENEWAL = 2
 """Lines around one that renews an item are no counterexamples."""
-LEAST_JUDGED = 0.15
+LEAST_JUDGED = 0.03
 """Closings from this probability on tell how probable an item's closing is."""
-RIGHT = 0.86
+RIGHT = 0.75
 """Of all that is closed as certain."""
 
 

@@ -19,6 +19,8 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 HEAD: Final = "chat_decisions"
 THRESHOLD = 0.45
 """From this probability on a decision is published."""
+DOUBTFUL = 0.03
+"""From this probability on it is one if it takes the place of what was decided before."""
 CONTEST_REACH = 3
 
 
@@ -146,13 +148,13 @@ def _asks(sentence: Sentence) -> bool:
     return is_question(sentence.text) or sentence.text.rstrip(" )").endswith(("?", "？"))
 
 
-def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
+def find_chat_decisions(reading: Reading, least: float = THRESHOLD) -> list[FoundDecision]:
     """The decisions of a chat in order, one of each matter."""
     found: list[FoundDecision] = []
     for one in settled_of(reading):
         sure = probability(HEAD, features(reading, one))
         told = _told(reading, one)
-        if told is None or sure < THRESHOLD or _leaves_open(reading, told[0]):
+        if told is None or sure < least or _leaves_open(reading, told[0]):
             continue
         sentence, before = told
         line = reading.lines[one.content.line]
@@ -173,3 +175,8 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
             )
         )
     return sorted(found, key=lambda d: (d.lines[0], d.sentence.place))
+
+
+def find_doubtful(reading: Reading) -> list[FoundDecision]:
+    """What is too unlikely to be told as a decision, unless it changes one that is known."""
+    return [one for one in find_chat_decisions(reading, DOUBTFUL) if one.probability < THRESHOLD]

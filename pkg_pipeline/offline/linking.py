@@ -22,8 +22,10 @@ from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
 from pkg_pipeline.offline.superseding import replaced
 
-CLEARLY_KEPT = 0.95
-"""From here on a promise counts as kept before its day, or though no words of completion say so."""
+CLEARLY_KEPT = 0.8
+"""From here on a promise counts as kept though no words of completion say so."""
+KEPT_AHEAD = 0.95
+"""From here on a promise counts as kept before its day."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
@@ -160,8 +162,11 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     says_it = says_done([message], quote, talk, item.text)
     if not says_it and in_any("offline", "closing", "not_yet").search(quote):
         return None
-    is_plain = says_it and not is_ahead and not kept.said.says & HELD_BACK
-    state = "done" if kept.probability >= (SURE if is_plain else CLEARLY_KEPT) else "perhaps_done"
+    is_plain = says_it and not kept.said.says & HELD_BACK
+    least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
+    if is_ahead and kept.probability < least:
+        return None
+    state = "done" if kept.probability >= least else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.text.language_data import in_any
+from pkg_pipeline.memory.text.language_data import in_any, table
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.judging import chance_of
@@ -27,10 +28,8 @@ from pkg_pipeline.stages.ports import Vectors
 
 SAME_DECISION = 0.75
 SAME_SUBJECT = 0.7
-SUPERSEDED = 0.5
-"""From this probability on a decision takes the place of another: 10 of 11 are right on worlds left out, of 26."""
-EASIER = 0.1
-"""So much less is asked where each fixes one sum and no other standing one is near."""
+SUPERSEDED = 0.58
+"""From this probability on a decision takes the place of another."""
 NEAR = 3
 """Lines before a decision that may say what it is about."""
 LEAST_SUM = 20
@@ -42,6 +41,10 @@ DECIMALS = 3
 """Features are rounded, so that machines agree."""
 NEAR_PRICE = 4 / 3
 """A single sum is the next price of what had a single sum within this."""
+_DIGITS = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
+_WEEKDAY_ZH = re.compile("(?:周|星期|礼拜)([一二三四五六日天])")
+NEAR_NUMBER = 2
+_CLOCK = re.compile(r"(?<!\d)\d{1,2}[:：]\d\d(?!\d)")
 WEIGHTS_FILE = Path(__file__).with_name("superseding.json")
 
 
@@ -85,53 +88,98 @@ def fixed_by(text: str, language: Language, today: date) -> Terms:
     dates = find_dates(text, language, today)
     for one in reversed(dates):
         text = f"{text[: one.start]} {text[one.end :]}"
-    hours = frozenset(m.group().lower() for m in mark("clock").finditer(text))
-    rest = mark("clock").sub(" ", text)
+    hours = frozenset(map(_hour, (m.group() for m in _CLOCK.finditer(text))))
+    rest = _CLOCK.sub(" ", text)
+    hours |= frozenset(_hour(m.group()) for m in mark("clock").finditer(rest))
+    rest = mark("clock").sub(" ", rest)
     sums = frozenset(one for one in sums_of(rest) if one >= LEAST_SUM and not 1990 <= one <= 2100)
     return Terms(sums, frozenset(one.day for one in dates), hours)
 
 
+def _numbers(text: str) -> frozenset[int]:
+    return frozenset(int(m.group()) for m in _DIGITS.finditer(text) if int(m.group()) > 1)
+
+
+def _other_number(new: frozenset[int], old: frozenset[int]) -> bool:
+    """Whether a number is another than before, and not far off: "18 then" - "21"."""
+    return any(1 / NEAR_NUMBER <= one / was <= NEAR_NUMBER for one in new - old for was in old)
+
+
+def _weekdays(text: str, language: Language) -> frozenset[int]:
+    """Days of the week, of every week too: "on Thursdays", "周四"."""
+    known: Mapping[str, int] = table("offline", language, "dates")["weekdays"]
+    said = _WEEKDAY_ZH.findall(text) if language == "zh" else re.findall(r"[^\W\d_]+", text.lower())
+    return frozenset(
+        number
+        for word in said
+        for stem, number in known.items()
+        if word == stem or (word.startswith(stem) and (len(stem) > 3 or "day" in word))
+    )
+
+
+def _hour(text: str) -> str:
+    """One hour in one form: "at 17" and "17:00"."""
+    digits = re.search(r"\d+(?:[:.：]\d\d)?", text)
+    if digits is None:
+        return text.lower()
+    return digits.group().replace(".", ":").replace("：", ":").removesuffix(":00")
+
+
 @dataclass(frozen=True, slots=True)
 class _Standing:
+    """``wide``: what all its messages name."""
+
     item: ShownItem
     matter: Matter
     terms: Terms
+    wide: Terms
+    numbers: frozenset[int]
+    weekdays: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """``around``: with what was said just before, ``told``: its words, ``near``: these with those before."""
+    """``around``: with what was said just before, ``told``: its words, ``near``: these with those before; ``named``,
+    ``wide``: what is named in its messages, and in these with those before.
+    """
 
     matter: Matter
     terms: Terms
     around: Matter
     named: Terms
+    wide: Terms
     told: str
     near: str
     day: date
+    sent_at: datetime
+    sure: float
+    is_agreed: bool
+    is_first: bool
+    numbers: frozenset[int]
+    weekdays: frozenset[int]
 
 
 def replaced(
     reading: Reading, shown: Sequence[ShownItem], decided: Sequence[FoundDecision], names: frozenset[str], embed: Embed
 ) -> tuple[dict[int, str], frozenset[int]]:
     """By index of a new decision the ref that it supersedes; and indices of those that only repeat one."""
-    refs, replaces, again = [item.ref for item in shown if item.status == "open"], dict[int, str](), set[int]()
+    refs, again = [item.ref for item in shown if item.status == "open"], set[int]()
+    taken: dict[str, tuple[float, int]] = {}
     for index, pairs in enumerate(pairs_of(reading, shown, decided, names, embed)):
         if pairs is None:
             again.add(index)
             continue
-        score, best = max((_chance(one) if _may_replace(one) else 0.0, n) for n, one in enumerate(pairs))
-        least = SUPERSEDED - EASIER if pairs[best]["next price"] else SUPERSEDED
-        if score >= least and refs[best] not in replaces.values():
-            replaces[index] = refs[best]
-    return replaces, frozenset(again)
+        score, best = max((_chance(one) if may_replace(one) else 0.0, n) for n, one in enumerate(pairs))
+        if score >= max(SUPERSEDED, taken.get(refs[best], (0.0, -1))[0]):
+            taken[refs[best]] = score, index
+    return {index: ref for ref, (_, index) in taken.items()}, frozenset(again)
 
 
-def _may_replace(features: Mapping[str, float]) -> bool:
+def may_replace(features: Mapping[str, float]) -> bool:
     """Whether both fix the same kind of thing in their own words, or the new one speaks of a change: a true decision
     that another hides is worse than two that stand side by side.
     """
-    return bool(features["same kind"] or features["says change"])
+    return bool(features["same kind"] or features["says changed"])
 
 
 def _chance(features: Mapping[str, float]) -> float:
@@ -159,7 +207,7 @@ def _standing(item: ShownItem, names: frozenset[str]) -> _Standing:
     text = f"{item.text}\n{item.quote}\n{item.said}"
     language, day = language_of(item.quote, "en"), item.said_at.date()
     terms = fixed_by(f"{item.text}\n{item.quote}", language, day)
-    return _Standing(item, matter_of(text, names=names), terms)
+    return _Standing(item, matter_of(text, names=names), terms, fixed_by(text, language, day), _numbers(text), _weekdays(text, language))
 
 
 def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
@@ -174,9 +222,16 @@ def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
         fixed_by(told, language, one.day),
         matter_of(near, names=names),
         fixed_by(own, language, one.day),
+        fixed_by(near, language, one.day),
         own,
         near,
         one.day,
+        reading.lines[lines[0]].message.sent_at,
+        math.log(max(one.probability, 0.01) / max(1 - one.probability, 0.01)),
+        bool(one.agreed_by),
+        lines[0] <= NEAR,
+        _numbers(own),
+        _weekdays(own, language),
     )
 
 
@@ -197,14 +252,17 @@ def _is_next_price(new: Terms, old: Terms) -> bool:
 
 def _features(new: _New, standing: Sequence[_Standing], scale: Weights, embed: Embed) -> list[dict[str, float]]:
     """Of a new decision with each in force: words of change, terms, what both are about and how near in meaning."""
-    changes, near_changes = (
-        in_any("offline", "closing", "changed").search(one) is not None for one in (new.told, new.near)
-    )
+    says = {
+        f"{of} {name}": in_any("offline", "closing", name).search(text) is not None
+        for name in ("changed", "prevented", "unchanged", "postponed")
+        for of, text in (("says", new.told), ("near", new.near))
+    }
+    newest = max(one.item.said_at for one in standing)
     told, near = _unit(embed([new.told, new.near]))
     quotes, said = (
         _unit(embed(texts)) for texts in ([o.item.quote for o in standing], [o.item.said for o in standing])
     )
-    alike = np.maximum(quotes @ told, said @ told)
+    alike, before = np.maximum(quotes @ told, said @ told), said @ near
     prices = [_is_next_price(new.terms, one.terms) for one in standing]
     differ = [new.terms.differ_from(one.terms, new.day) for one in standing]
     found: list[dict[str, float]] = []
@@ -214,8 +272,7 @@ def _features(new: _New, standing: Sequence[_Standing], scale: Weights, embed: E
             "shared around": scale.shared(new.around.roots, old.matter.roots),
             "shared": scale.shared(new.matter.roots, old.matter.roots),
             "alike": scale.alike(new.matter.roots, old.matter.roots),
-            "says change": changes,
-            "says change near": near_changes,
+            **says,
             "names old": new.named.name(was),
             "differ": new.named.differ_from(was, new.day),
             "sums differ": bool(terms.sums and was.sums) and not terms.sums & was.sums,
@@ -231,7 +288,24 @@ def _features(new: _New, standing: Sequence[_Standing], scale: Weights, embed: E
             "nearest": bool(alike[i] >= alike.max()),
             "nearer": float(alike[i] - (rest.max() if len(rest) else NO_RIVAL)),
             "near before": float(said[i] @ near),
+            "nearest before": bool(before[i] >= before.max()),
             "many": math.log(len(standing)),
+            "differ wide": new.wide.differ_from(old.wide, new.day),
+            "names old wide": new.wide.name(old.wide),
+            "sums differ wide": bool(new.wide.sums - old.wide.sums and old.wide.sums),
+            "hours differ wide": bool(new.wide.hours - old.wide.hours and old.wide.hours),
+            "day moved wide": bool(new.wide.days - old.wide.days and old.wide.days) and max(old.wide.days) >= new.day,
+            "is over wide": bool(old.wide.days) and max(old.wide.days) < new.day,
+            "same kind wide": new.wide.are_of(old.wide),
+            "sure": new.sure,
+            "agreed": new.is_agreed,
+            "first": new.is_first,
+            "age": math.log1p(max(0.0, (new.sent_at - old.item.said_at).total_seconds() / 86_400)),
+            "other number": _other_number(new.numbers, old.numbers),
+            "number again": bool(new.numbers & old.numbers),
+            "only again": bool(new.numbers & old.numbers) and not new.numbers - old.numbers,
+            "other weekday": bool(new.weekdays - old.weekdays and old.weekdays),
+            "newest": old.item.said_at == newest,
         }
         found.append({name: round(float(value), DECIMALS) for name, value in one.items()})
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput, ShownItem
@@ -10,7 +10,7 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
-from pkg_pipeline.offline.chat_decisions import find_chat_decisions
+from pkg_pipeline.offline.chat_decisions import find_chat_decisions, find_doubtful
 from pkg_pipeline.offline.chat_tasks import find_chat_tasks, find_silent
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
@@ -62,9 +62,11 @@ def facts_of(reading: Reading, embed: Embed) -> list[AnswerFact]:
 def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answer:
     """New items of a talk ``prepared``, and what it says of the items shown; without facts."""
     decisions, actions = found(reading)
-    linked = link(reading, shown, actions, decisions, embed)
+    doubtful = [] if reading.is_bulletin or reading.is_meeting else find_doubtful(reading)
+    linked = link(reading, shown, actions, [*decisions, *doubtful], embed)
+    told = {i: one for i, one in enumerate([*decisions, *doubtful]) if i < len(decisions) or i in linked.replaces}
     return Answer(
-        items=[*_items(reading, actions, decisions, linked), *_silent(reading, decisions)],
+        items=[*_items(reading, actions, told, linked), *_silent(reading, decisions)],
         changes=[_change(change) for change in linked.changes],
         facts=[],
     )
@@ -94,12 +96,12 @@ def found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
 
 
 def _items(
-    reading: Reading, actions: list[FoundAction], decisions: list[FoundDecision], linked: Linked
+    reading: Reading, actions: list[FoundAction], decisions: Mapping[int, FoundDecision], linked: Linked
 ) -> list[AnswerItem]:
     """New items in the order in which they are said; what only repeats a shown one is none."""
     found = [
         (one.lines[0], _decision(reading, one, linked.replaces.get(i)))
-        for i, one in enumerate(decisions)
+        for i, one in decisions.items()
         if i not in linked.again
     ]
     found += [
