@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from unittest.mock import patch
 from uuid import UUID
 
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import heads
-from pkg_pipeline.offline.reading import Reading
+from pkg_pipeline.offline.plain_characters import plain_talk
+from pkg_pipeline.offline.reading import Reading, read
 from training import lines
 from training.conversations import FOLDS, fold_of, labelled
 from training.fit import HEADS, Fit, fit_of, fitted
@@ -59,4 +60,5 @@ def read_once(source: SummaryInput) -> Read:
     """One talk, and what is found in it, by heads that did not see it."""
     known = prepared()[source.interaction_id]
     with without(known.fold):
-        return as_read(known.reading)
+        # talks of a course of talks have other ids for their messages
+        return as_read(replace(read(plain_talk(source)), chances=known.reading.chances))
