@@ -12,8 +12,8 @@ from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
 MOST_PUBLISHED = {"plain": 0.026, "turned": 0.037, "later": 0.107, "fresh": 0.12}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
-harder and were written later, and of the last ones (``*_later.txt``, ``*_fresh.txt``), which hardly any rule was made with. To be
-lowered whenever the gates get better.
+harder and were written later, and of the last ones (``*_later.txt``, ``*_fresh.txt``), which hardly any
+rule was made with. To be lowered whenever the gates get better.
 """
 MOST_HIT = {"plain": 0.029, "turned": 0.033, "later": 0.058, "fresh": 0.033}
 """Share of right answers that may be lost."""
