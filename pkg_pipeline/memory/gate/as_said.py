@@ -36,7 +36,7 @@ def as_said(
     ``least``: more than this share of its meanings stands in them, where there is no quote. ``told``: what was told
     before, whose sentences are not told again.
     """
-    if checker.words(text) is not None or (not quote and testimony.invented(text) is not None):
+    if checker.words(text, is_part=bool(quote)) is not None or (not quote and testimony.invented(text) is not None):
         return None
     spoken = [one for one in testimony.spoken.every if not told or _plain(one) not in told]
     wanted = meant(text)

@@ -28,9 +28,11 @@ LOOSE: Final = 0.6
 """Share of the best score from which a clause may tell that something was done."""
 PIECES: Final = 3
 """A text that rests on so many messages may be put together from them."""
-TOO_LITTLE: Final = 2
+TOO_LITTLE: Final = 3
 """So few meanings turn a sentence round with each of them."""
 HALF: Final = 1 / 2
+OWN_WORDS: Final = 1
+"""So many words of an item may be those of the answer alone."""
 
 
 def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote: str = "") -> str | None:
@@ -58,19 +60,21 @@ def retelling(text: str, spoken: Sentences, names: frozenset[str]) -> str:
     return ", ".join(told)
 
 
-def is_pieced(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> bool:
-    """Whether a text is put together from several messages, and its quote says no more than half of it.
+def is_far(text: str, spoken: Sentences, people: Sequence[Person], quote: str) -> bool:
+    """Whether an item's text is not near the words of one message.
 
-    Which of what they name belongs together no rule can tell then.
+    So if no message says all of it but a word, if it or its quote alone denies, or if it is put together from several
+    messages and its quote says no more than half: which of what they name belongs together no rule can tell then.
     """
-    if len(spoken.messages) < PIECES:
-        return False
     wanted = _things_said(text, _scene(text, spoken, people))
-    return len(wanted & meant(quote)) <= HALF * len(wanted)
+    missing = min((len(wanted - meant(message.text)) for message in spoken.messages), default=0)
+    denies = any(polarity(unit.sentence).denies for unit in spoken.quoted(quote))
+    is_pieced = len(spoken.messages) >= PIECES and len(wanted & meant(quote)) <= HALF * len(wanted)
+    return is_pieced or missing > OWN_WORDS or polarity(text).denies != denies
 
 
 def says_too_little(text: str, spoken: Sentences, people: Sequence[Person]) -> bool:
-    """Whether a sentence has at most two meanings, and names nobody who surely does what it tells."""
+    """Whether a sentence has at most three meanings, and names nobody who surely does what it tells."""
     scene = _scene(text, spoken, people)
     is_short = len(_things_said(text, scene)) <= TOO_LITTLE
     return is_short and not any(_is_sure(clause, scene) for clause in clauses_of(text))

@@ -22,7 +22,7 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
-from pkg_pipeline.memory.gate.shown import is_pieced, retelling, says_too_little, unshown_clause
+from pkg_pipeline.memory.gate.shown import is_far, retelling, says_too_little, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
@@ -194,8 +194,7 @@ class Testimony:
         if clause is not None:
             return Fault("cannot be shown by what its messages say", clause[:20])
         if quote:
-            is_of_pieces = is_pieced(text, self.spoken, people, quote)
-            return Fault("is put together from several messages", "") if is_of_pieces else None
+            return Fault("is far from each of its messages", "") if is_far(text, self.spoken, people, quote) else None
         is_little = says_too_little(text, self.spoken, people)
         return Fault("says too little to be shown to be true", "") if is_little else None
 

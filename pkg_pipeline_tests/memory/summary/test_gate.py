@@ -14,7 +14,7 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.summary import gate
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, CHINESE, LIN, RUSSIAN, conversation
 
-SUMMARY = "Анна предложила партию стеллажей, и Илья договорился о цене 48 000. Оплата до 20 марта, тон деловой."
+SUMMARY = "Анна предложила партию стеллажей, и Илья договорился о цене 48 000, оплата до 20 марта."
 GOOD = CandidateSummary(summary=SUMMARY, key_points=("Цена стеллажей 48 000 руб.",), tone="formal")
 
 
