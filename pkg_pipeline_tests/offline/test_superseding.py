@@ -8,7 +8,7 @@ from pkg_pipeline.offline.superseding import weights
 from training import superseding
 from training.closing_trees import fold_of
 
-LEFT_OUT = 0.9, 0.38
+LEFT_OUT = 0.93, 0.37
 """Precision and recall just below what was reached (docs/offline-heads.md)."""
 SAME = 0.1
 """Of a weight: the heads that read the talks agree only nearly between machines."""
