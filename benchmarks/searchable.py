@@ -119,7 +119,7 @@ def one_more(made: FreshMemory, lengths: list[int], rounds: int, profiler: cProf
                         else:
                             made.memory.import_path(path, self_rule="none")
                         built = made.memory.build_interactions([chat_id("jsonl", talk.name)], alone=True)
-                        done = made.memory.chunks.make_at_once(built)
+                        done = made.memory.chunks.make_at_once(built)  # ``make_searchable``, with what it did
                     if profiler is not None:
                         profiler.disable()
                     assert done is not None, built

@@ -63,24 +63,29 @@ class Ticks:
 
     def __init__(self, memory: OpenedMemory, clock: MovingClock, instance: dg.DagsterInstance) -> None:
         self._memory, self._clock, self._instance = memory, clock, instance
+        self._cursors: dict[str, str | None] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self.runs: Counter[str] = Counter()
+        self.failed: list[str] = []
+        self.ticks = 0
+        self._load()
+
+    def _load(self) -> None:
+        memory = self._memory
+        self._start = memory.partitions_start
         held = dg.ResourceDefinition.hardcoded_resource(memory)
         self._definitions = build_definitions(
-            start=memory.partitions_start, settings=memory.settings, resource_overrides={RESOURCE: held}
+            start=self._start, settings=memory.settings, resource_overrides={RESOURCE: held}
         )
         repository = self._definitions.get_repository_def()
         self._schedules = list(repository.schedule_defs)
-        made = sensors.build(memory.settings, start=memory.partitions_start, wall=later)
+        made = sensors.build(memory.settings, start=self._start, wall=later)
         minutes_on = {one.name: one for one in made}
         self._sensors = [
             minutes_on.get(one.name, one)
             for one in repository.sensor_defs
             if not isinstance(one, dg.RunStatusSensorDefinition)
         ]
-        self._cursors: dict[str, str | None] = {}
-        self._seen: set[tuple[str, str]] = set()
-        self.runs: Counter[str] = Counter()
-        self.failed: list[str] = []
-        self.ticks = 0
 
     @property
     def names(self) -> list[str]:
@@ -99,6 +104,8 @@ class Ticks:
     def evening(self) -> None:
         """All sensors, again and again, until none asks for anything."""
         for _ in range(MOST_ROUNDS):
+            if self._memory.partitions_start != self._start:
+                self._load()  # as the daemon does where older messages come in: there are earlier partitions
             if not sum(self._sensor(one) for one in self._sensors) and not self._memory.inbox.drops():
                 return
         raise RuntimeError(f"still asking after {MOST_ROUNDS} rounds on {self._clock.at:%Y-%m-%d}")

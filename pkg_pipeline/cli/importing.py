@@ -60,7 +60,7 @@ def import_files(
         )
         if not json and report.counts.new > 20_000:
             notes().print("making interactions …")
-        made = memory.build_interactions(report.chats)
+        made = memory.make_searchable(report.chats)
         leave_unreported(memory, report, made)
         estimate = memory.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}

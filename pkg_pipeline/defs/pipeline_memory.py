@@ -81,7 +81,9 @@ class PipelineMemory(Protocol):
         """Imports one drop of the inbox. Raises Refused."""
         ...
 
-    def build_interactions(self) -> InteractionsReport: ...
+    def make_searchable(self) -> InteractionsReport:
+        """Interactions of all changed chats, and the chunks of those where little changed."""
+        ...
 
     def has_unread_talks(self) -> bool:
         """Whether a run over items would read something now: not while a cap or the service makes it rest."""
@@ -220,9 +222,9 @@ class OpenedMemory:
 
         return preview(self._memory.connections, asset, partition)
 
-    def build_interactions(self) -> InteractionsReport:
+    def make_searchable(self) -> InteractionsReport:
         self._space.require_space(self.settings)
-        return self._memory.build_interactions()
+        return self._memory.make_searchable()
 
     def has_unread_talks(self) -> bool:
         return not self._work.is_resting(ITEMS) and self._memory.items.has_due()

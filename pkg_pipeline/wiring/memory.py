@@ -116,9 +116,9 @@ class Memory(Process):
 
         return build_interactions(self, chats, alone=alone)
 
-    def make_searchable(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
+    def make_searchable(self, chats: Collection[uuid.UUID] | None = None, *, alone: bool = False) -> InteractionsReport:
         """As ``build_interactions``; where little changed, recall finds it from now on, else once its days are run."""
-        built = self.build_interactions(chats, alone=chats is not None)
+        built = self.build_interactions(chats, alone=alone)
         self.chunks.make_at_once(built)
         return built
 
@@ -216,19 +216,28 @@ class Memory(Process):
         wait_seconds: float = POOL_WAIT_SECONDS,
     ) -> Iterator[SessionWork]:
         """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
-        written after the answer.
+        written after the answer, and what was appended made searchable after it.
         """
+        from pkg_pipeline.adapters.postgres.background_sink import BackgroundSink
+        from pkg_pipeline.wiring.searchable import SearchableChats
+
         appending = self.pool(
             self.url, size=connections, is_checked=False, wait_seconds=wait_seconds, now=self.settings.now
         )
+        chats = SearchableChats(self)
+        making = BackgroundSink(chats, name="searchable")
         try:
             self.windows.serving(reads, recall)
-            yield self.session_work(appending=appending)
+            yield self.session_work(appending=appending, on_change=making.put)
         finally:
+            chats.end()
+            making.close()
             appending.close()
 
-    def session_work(self, *, appending: ConnectionPool | None = None) -> SessionWork:
-        """``appending``: unchecked connections reserved for appends."""
+    def session_work(
+        self, *, appending: ConnectionPool | None = None, on_change: Callable[[uuid.UUID], object] = lambda _: None
+    ) -> SessionWork:
+        """``appending``, ``on_change``: as in ``SessionWork``."""
         from pkg_pipeline.wiring.sessions import SessionWork
 
         return SessionWork(
@@ -237,6 +246,7 @@ class Memory(Process):
             folding=lambda: self.folding,
             blank_deleted=lambda: self.archive.blank_deleted(),
             appending=appending,
+            on_change=on_change,
         )
 
     @cached_property

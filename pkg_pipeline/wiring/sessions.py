@@ -50,9 +50,13 @@ class SessionWork(Sessions):
         folding: Callable[[], Folding],
         blank_deleted: Callable[[], object],
         appending: ConnectionPool | None = None,
+        on_change: Callable[[UUID], object] = lambda _: None,
     ) -> None:
-        """``appending``: unchecked connections reserved for appends. Other stages are built on first use."""
+        """``appending``: unchecked connections reserved for appends. ``on_change`` gets the chat whose words an append
+        changed. Other stages are built on first use.
+        """
         self._windows, self._folding, self._blank_deleted, self._unchecked = windows, folding, blank_deleted, appending
+        self._on_change = on_change
         settings = process.settings
         rules, has_embedder = fold_rules(settings), embedder_name(settings) is not None
 
@@ -83,8 +87,11 @@ class SessionWork(Sessions):
                 raise
             self._unchecked.check()
             report = super().append(session, given)
-        if report.counts.deleted:
+        counts = report.counts
+        if counts.deleted:
             self._blank_deleted()
+        if counts.new or counts.updated or counts.deleted:
+            self._on_change(report.chat.id)
         return report
 
     def fold(self, session: str) -> dict[str, Any]:

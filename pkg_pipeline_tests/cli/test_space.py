@@ -63,7 +63,7 @@ def test_work_ends_between_two_pieces_once_the_room_has_gone(
             memory.import_path(written(tmp_path / "chat.jsonl", dialogue()))
         taken = OpenedMemory(memory)
         for work in (
-            taken.build_interactions,
+            taken.make_searchable,
             lambda: taken.import_drop(tmp_path / "chat.jsonl"),
             lambda: taken.fold_sessions(Billing("live"), asks_all=False),
         ):

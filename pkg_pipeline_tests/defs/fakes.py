@@ -226,7 +226,7 @@ class FakeMemory:
         self.imported.append(path.name)
         return FakeReport({"messages_new": 3, "messages_unchanged": 1, "rejected": [], "rejected_count": 0})
 
-    def build_interactions(self) -> InteractionsReport:
+    def make_searchable(self) -> InteractionsReport:
         self.partitions.due_keys["interactions"] = []
         completed, self._silent = self._silent, 0
         return InteractionsReport(chats=2, interactions=5, completed=completed, messages=40)

@@ -20,7 +20,7 @@ class BatchSink(Protocol[Record]):
         """Records that could not be kept."""
         ...
 
-    def put_many(self, receipts: list[Record]) -> None:
+    def put_many(self, records: list[Record], /) -> None:
         """Save them or count them as lost; raises nothing."""
         ...
 

@@ -26,7 +26,7 @@ def interactions(
 ) -> Iterator[dg.MaterializeResult]:
     started = time.perf_counter()
     with translated("the interactions"):
-        report = memory.build_interactions()
+        report = memory.make_searchable()
         left = len(memory.partitions.due(NAME, now=memory.clock.now()))
     if report.messages and context.instance.get_latest_materialization_event(dg.AssetKey(MESSAGES)) is None:
         # messages from the API are unknown to Dagster: without an event of theirs the upstream asset would look missing

@@ -112,3 +112,33 @@ def test_a_chat_that_nobody_followed_becomes_a_session(client_of: Any, desk: Ses
     shown = client.get(f"/v1/sessions/{chat}").json()
     assert (shown["session"], shown["messages"]) == ("telegram:direct:Anna Petrova", 3)
     assert client.post(f"/v1/sessions/{chat}/fold", json={}).status_code == 200
+
+
+def test_what_was_appended_is_found_without_a_run(memory: Memory, pool: ConnectionPool, database_url: str) -> None:
+    questions = recall_parts(memory.settings, pool, memory.counter)
+    said = [{"id": 0, "role": "user", "text": "The gate code is 4711 now", "sent_at": "2026-03-15T11:00:00Z"}]
+    with memory.serving_sessions(reads=pool, recall=questions) as desk:  # its end waits for what is queued
+        desk.append("agent:1", listed(said))
+        desk.append("agent:2", listed(turns(0)))
+    assert [line.text for line in memory.recall.search("gate code").block.lines] == ["me: The gate code is 4711 now"]
+    assert one(database_url, "SELECT count(*) FROM dirty_partitions WHERE asset = 'interactions'") == 0
+    looked_at = "SELECT min(due_at) FROM dirty_partitions WHERE asset = 'memory_chunks'"
+    assert one(database_url, looked_at) > NOW, "its day is only looked at later"
+
+
+def test_what_cannot_be_made_at_once_is_left_to_the_next_run(
+    memory: Memory, pool: ConnectionPool, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise psycopg.OperationalError("the server went away")
+
+    questions = recall_parts(memory.settings, pool, memory.counter)
+    with monkeypatch.context() as broken, memory.serving_sessions(reads=pool, recall=questions) as desk:
+        broken.setattr(Memory, "make_searchable", fails)
+        assert desk.append("agent:1", listed(turns(0))).to_json()["new"] == 2
+        memory.sessions.show("agent:1")
+    marked = "SELECT count(*) FROM dirty_partitions WHERE asset = 'interactions'"
+    assert one(database_url, marked) == 1
+    memory.make_searchable()
+    assert one(database_url, marked) == 0
+    assert memory.recall.search("said 1").block.lines

@@ -53,7 +53,7 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[PipelineMemory]:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     with opened(settings) as found:
         found.import_drop(path)
-        found.build_interactions()
+        found.make_searchable()
         yield found
 
 

@@ -6,11 +6,13 @@ from datetime import date
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from faults import hops
 from faults.ground import tables
 from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
 from pkg_pipeline.demo import account
+from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
@@ -33,9 +35,10 @@ def calls(url: str) -> tuple[int, str]:
     return row
 
 
-def test_a_paid_memory_is_made_again_without_a_call(database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rules", [[], [Fault(answer="prose", times=3)]], ids=["all pass", "some were refused"])
+def test_a_paid_memory_is_made_again_without_a_call(database_url: str, tmp_path: Path, rules: list[Fault]) -> None:
     hops.write_export(tmp_path)
-    with FakeAnthropic() as server, hops.opened(database_url, tmp_path, server.url) as memory:
+    with FakeAnthropic(rules=rules) as server, hops.opened(database_url, tmp_path, server.url) as memory:
         for name in ("import", "interactions", *MADE):
             hops.HOPS[name](memory)
         before, paid = tables(database_url), calls(database_url)

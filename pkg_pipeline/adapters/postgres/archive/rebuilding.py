@@ -37,5 +37,6 @@ class PostgresRebuilding:
             SQL.run(connection, "lock")
             found = SQL.rows(connection, "count", Derived)
             SQL.run(connection, "mark")
+            SQL.run(connection, "revive")
             SQL.run(connection, "clear")
         return found[0]

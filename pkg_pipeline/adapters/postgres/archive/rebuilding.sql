@@ -5,7 +5,7 @@ SELECT (SELECT count(*) FROM interaction_summaries) AS summaries, (SELECT count(
        (SELECT count(*) FROM items) AS items,
        (SELECT count(*) FROM entity_facts WHERE interaction_id IS NOT NULL) AS facts,
        (SELECT count(*) FROM entity_relationship_profiles) AS profiles,
-       (SELECT count(*) FROM llm_calls WHERE outcome = 'ok' AND reply IS NOT NULL) AS kept_answers
+       (SELECT count(*) FROM llm_calls WHERE outcome IN ('ok', 'quarantined') AND reply IS NOT NULL) AS kept_answers
 
 -- name: lock
 -- As whoever folds items does, and whoever saves profiles.
@@ -18,6 +18,11 @@ SELECT a.asset, day_key(i.day), 'made anew' FROM interactions i
 CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) GROUP BY a.asset, i.day
 UNION ALL
 SELECT 'entity_relationship_profiles', to_char(week, 'YYYY-MM-DD'), 'made anew' FROM entity_relationship_profiles GROUP BY week
+
+-- name: revive
+-- An answer that was refused is not asked for again either; the gate looks at it once more.
+UPDATE llm_calls SET outcome = 'ok', error = NULL
+WHERE outcome = 'quarantined' AND reply IS NOT NULL AND (task LIKE 'interaction_summary%%' OR task IN ('conversation_reading', 'relationship_profile'))
 
 -- name: clear
 WITH summaries AS (DELETE FROM interaction_summaries), untold AS (DELETE FROM summary_attempts),

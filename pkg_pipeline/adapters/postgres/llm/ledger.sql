@@ -8,7 +8,9 @@ WHERE request_hash = %(hash)s AND outcome = 'ok' AND reply IS NOT NULL ORDER BY 
 SELECT token_calibration(%(model)s)
 
 -- name: refuse
-UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s WHERE request_hash = %(hash)s AND outcome = 'ok'
+-- The one that ``replay`` takes: after a rebuild each answer that was refused is refused again, one after the other.
+UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s
+WHERE id = (SELECT id FROM llm_calls WHERE request_hash = %(hash)s AND outcome = 'ok' AND reply IS NOT NULL ORDER BY created_at DESC LIMIT 1)
 
 -- name: record
 WITH call AS (
