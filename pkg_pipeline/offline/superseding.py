@@ -43,11 +43,13 @@ DECIMALS = 3
 """Features are rounded, so that machines agree."""
 NEAR_PRICE = 4 / 3
 """A single sum is the next price of what had a single sum within this."""
+NEAR_NUMBER = 2
+"""A number takes another's place if neither is more than so many times the other."""
+WEIGHTS_FILE = Path(__file__).with_name("superseding.json")
+
 _DIGITS = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
 _WEEKDAY_ZH = re.compile("(?:周|星期|礼拜)([一二三四五六日天])")
-NEAR_NUMBER = 2
 _CLOCK = re.compile(r"(?<!\d)\d{1,2}[:：]\d\d(?!\d)")
-WEIGHTS_FILE = Path(__file__).with_name("superseding.json")
 
 
 @cache
@@ -210,7 +212,8 @@ def _standing(item: ShownItem, names: frozenset[str]) -> _Standing:
     text = f"{item.text}\n{item.quote}\n{item.said}"
     language, day = language_of(item.quote, "en"), item.said_at.date()
     terms = fixed_by(f"{item.text}\n{item.quote}", language, day)
-    return _Standing(item, matter_of(text, names=names), terms, fixed_by(text, language, day), _numbers(text), _weekdays(text, language))
+    wide, numbers, weekdays = fixed_by(text, language, day), _numbers(text), _weekdays(text, language)
+    return _Standing(item, matter_of(text, names=names), terms, wide, numbers, weekdays)
 
 
 def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
