@@ -19,7 +19,7 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 HEAD: Final = "chat_decisions"
 THRESHOLD = 0.45
 """From this probability on a decision is published."""
-DOUBTFUL = 0.03
+DOUBTFUL = 0.2
 """From this probability on it is one if it takes the place of what was decided before."""
 CONTEST_REACH = 3
 

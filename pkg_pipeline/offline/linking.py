@@ -25,7 +25,7 @@ from pkg_pipeline.offline.superseding import replaced
 CLEARLY_KEPT = 0.8
 """From here on a promise counts as kept though no words of completion say so."""
 KEPT_AHEAD = 0.95
-"""From here on a promise counts as kept before its day."""
+"""From here on a promise counts as kept before its day, or by words that may promise it again."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
@@ -64,7 +64,7 @@ def link(
     says_kept, says_again = log_odds(reading, items, met, embed)
     kept = closings(met, says_kept, least=PERHAPS)
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
-    kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= CLEARLY_KEPT}
+    kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
     given_up = cancellations(met)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
     known = set(repeated)
