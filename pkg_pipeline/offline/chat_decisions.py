@@ -17,7 +17,7 @@ from pkg_pipeline.offline.settlements import BARE_TERMS, CLASS_OF, SUM, Settled,
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
 
 HEAD: Final = "chat_decisions"
-THRESHOLD = 0.45
+THRESHOLD = 0.5
 """From this probability on a decision is published."""
 DOUBTFUL = 0.2
 """From this probability on it is one if it takes the place of what was decided before."""
