@@ -22,9 +22,9 @@ BEGUN = 10
 SAME = 0.03
 """Mean difference of probabilities."""
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
-LEFT_OUT = {chat_tasks.HEAD: (0.73, 0.69), chat_decisions.HEAD: (0.74, 0.63)}
+LEFT_OUT = {chat_tasks.HEAD: (0.73, 0.69), chat_decisions.HEAD: (0.79, 0.61)}
 LABELLED_CHATS = {
-    "action_items": {"ru": 0.74, "en": 0.74, "zh": 0.74},
+    "action_items": {"ru": 0.74, "en": 0.74, "zh": 0.73},
     "decisions": {"ru": 0.66, "en": 0.68, "zh": 0.68},
 }
 """F on chats that nothing was fitted to, just below what was reached."""
