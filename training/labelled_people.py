@@ -35,7 +35,7 @@ MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 LATER = frozenset(
-    [
+    {
         "en_band",
         "en_bookkeeper",
         "en_dinnerlady",
@@ -51,7 +51,7 @@ LATER = frozenset(
         "zh_boshi",
         "zh_chahua",
         "zh_minsu",
-    ]
+    }
 )
 """Accounts whose people are not learned from: with them fewer people elsewhere were called rightly at the same share
 of wrong ones.
