@@ -9,7 +9,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.statements import Statements
 
-SQL = Statements("rebuilding")
+SQL, LEDGER = Statements("rebuilding"), Statements("ledger")
 
 
 class Derived(NamedTuple):
@@ -37,6 +37,6 @@ class PostgresRebuilding:
             SQL.run(connection, "lock")
             found = SQL.rows(connection, "count", Derived)
             SQL.run(connection, "mark")
-            SQL.run(connection, "revive")
+            LEDGER.run(connection, "revive")
             SQL.run(connection, "clear")
         return found[0]

@@ -19,11 +19,6 @@ CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) 
 UNION ALL
 SELECT 'entity_relationship_profiles', to_char(week, 'YYYY-MM-DD'), 'made anew' FROM entity_relationship_profiles GROUP BY week
 
--- name: revive
--- An answer that was refused is not asked for again either; the gate looks at it once more.
-UPDATE llm_calls SET outcome = 'ok', error = NULL
-WHERE outcome = 'quarantined' AND reply IS NOT NULL AND (task LIKE 'interaction_summary%%' OR task IN ('conversation_reading', 'relationship_profile'))
-
 -- name: clear
 WITH summaries AS (DELETE FROM interaction_summaries), untold AS (DELETE FROM summary_attempts),
      readings AS (DELETE FROM interaction_readings), unread AS (DELETE FROM reading_attempts), items AS (DELETE FROM items),

@@ -12,6 +12,11 @@ SELECT token_calibration(%(model)s)
 UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s
 WHERE id = (SELECT id FROM llm_calls WHERE request_hash = %(hash)s AND outcome = 'ok' AND reply IS NOT NULL ORDER BY created_at DESC LIMIT 1)
 
+-- name: revive
+-- An answer that was refused is not asked for again either; the gate looks at it once more.
+UPDATE llm_calls SET outcome = 'ok', error = NULL
+WHERE outcome = 'quarantined' AND reply IS NOT NULL AND (task LIKE 'interaction_summary%%' OR task IN ('conversation_reading', 'relationship_profile'))
+
 -- name: record
 WITH call AS (
     INSERT INTO llm_calls (id, request_hash, task, model, prompt_version, lane, outcome, error, request_id, run_id, backfill_id, input_tokens,
