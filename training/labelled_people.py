@@ -34,29 +34,6 @@ EARLY_SHARE = 0.5
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-LATER = frozenset(
-    {
-        "en_band",
-        "en_bookkeeper",
-        "en_dinnerlady",
-        "en_driving",
-        "en_narrowboat",
-        "en_tacotruck",
-        "ru_atelye",
-        "ru_dalnoboy",
-        "ru_hokkey",
-        "ru_kyoln",
-        "ru_muzey",
-        "ru_tatu",
-        "zh_boshi",
-        "zh_chahua",
-        "zh_minsu",
-    }
-)
-"""Accounts whose people are not learned from: with them fewer people elsewhere were called rightly at the same share
-of wrong ones.
-"""
-
 _MODEL = OfflineEmbedder()
 
 
@@ -84,7 +61,7 @@ class Labelled:
 @cache
 def people() -> tuple[Labelled, ...]:
     """Of every account, in the order of names, then those that are only fitted to."""
-    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt")) if path.stem not in LATER}
+    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt")) if path.stem not in accounts.LATER}
     told = [(world, row) for path in rows for world, row in rows[path].items()]
     asked = [one for world, row in told for one in of_account(world, row)]
     met = [one for world, row in told for one in _of_groups(world, row)]

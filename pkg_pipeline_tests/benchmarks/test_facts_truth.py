@@ -9,14 +9,14 @@ from training.fact_labels import is_value
 PARTS = range(3)
 """Of the twelve parts of the accounts those that are read here, each by heads fitted without it; all of them:
 ``python -m benchmarks facts_truth``."""
-FLOORS = {"seen": (0.9, 0.51), "unseen": (0.8, 0.4)}
+FLOORS = {"seen": (0.91, 0.55), "unseen": (0.8, 0.4)}
 """Precision and recall just below what was reached (docs/figures.md)."""
 FRESH = (0.75, 0.3)
 """Of the fresh talks that nothing is fitted to, by the packaged heads."""
 
 
 def test_facts_are_as_right_and_as_often_found_as_they_were() -> None:
-    totals, wrong = measure(one for one in accounts.load() if facts.parts()[one.name] in PARTS)
+    totals, wrong = measure(one for one in accounts.load() if facts.parts().get(one.name) in PARTS)
     for half, (precision, recall) in FLOORS.items():
         one = totals[half]
         assert one["right"] >= precision * one["found"], "\n".join(wrong)

@@ -25,7 +25,7 @@ from pkg_pipeline_tests.memory.conversations import BEN
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES
 
 ENGLISH = STRETCHES["en"]
-SUMMARY = "Ben and Dana agreed on the boathouse for the workshop in June. Ben will send the deposit."
+SUMMARY = "Ben and Dana agreed to take the boathouse for the workshop in June after the venue offers. Ben will send the deposit."
 QUESTION = CandidateQuestion(
     "Did Dana look at the venue offers?", "did you look at the venue offers for the June workshop?", (1,)
 )
@@ -140,7 +140,7 @@ def test_topics_are_said_once_and_are_at_most_seven() -> None:
 
 def test_earlier_summaries_lend_words_but_no_evidence() -> None:
     """The place near Oxford was named before this stretch."""
-    lent = replace(GOOD, summary="Ben and Dana agreed on the boathouse near Oxford for June.")
+    lent = replace(GOOD, summary="Ben and Dana agreed to take the boathouse near Oxford for the workshop in June.")
     assert passed(lent).summary == lent.summary
     unlent = check_fold(lent, replace(ENGLISH, earlier=())).content
     assert unlent is None or "Oxford" not in unlent.summary
