@@ -25,7 +25,10 @@ from pkg_pipeline_tests.memory.conversations import BEN
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES
 
 ENGLISH = STRETCHES["en"]
-SUMMARY = "Ben and Dana agreed to take the boathouse for the workshop in June after the venue offers. Ben will send the deposit."
+SUMMARY = (
+    "Ben and Dana agreed to take the boathouse for the workshop in June after the venue offers."
+    " Ben will send the deposit."
+)
 QUESTION = CandidateQuestion(
     "Did Dana look at the venue offers?", "did you look at the venue offers for the June workshop?", (1,)
 )
