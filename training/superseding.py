@@ -24,14 +24,14 @@ from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
 from pkg_pipeline.memory.items.shown import MOST_DECISIONS
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import superseding
-from pkg_pipeline.offline.chat_decisions import THRESHOLD, find_doubtful
+from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.matters import roots_of_names
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import decided as decided_words
 from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, WEIGHTS_FILE, may_replace, pairs_of
-from pkg_pipeline.offline.talk_items import found, prepared
+from pkg_pipeline.offline.talk_items import prepared, weighed
 from pkg_pipeline.prompts import conversation_reading as prompt
 from training import accounts, left_out, worlds
 from training.closing import Score
@@ -109,10 +109,14 @@ def read_talk(source: SummaryInput) -> tuple[Reading, list[FoundDecision]]:
     """A talk with its decisions, the doubtful ones too, by heads that did not see it."""
     told = left_out.prepared().get(source.interaction_id)
     if told is None:
-        reading = prepared(read(plain_talk(source)), embed)
-        return reading, [*found(reading)[0], *find_doubtful(reading)]
+        return _decided(prepared(read(plain_talk(source)), embed))
     with without(told.fold):
-        return told.reading, [*found(told.reading)[0], *find_doubtful(told.reading)]
+        return _decided(told.reading)
+
+
+def _decided(reading: Reading) -> tuple[Reading, list[FoundDecision]]:
+    decisions, doubtful, _ = weighed(reading)
+    return reading, [*decisions, *doubtful]
 
 
 def _judged(world: World, reading: Reading, decided: Sequence[FoundDecision], near: Sequence[Held]) -> Iterator[Pair]:

@@ -19,8 +19,8 @@ from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, Re
 from pkg_pipeline.memory.items.shown import Known, choose
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.offline.plain_characters import Written, plain_item, plain_talk
-from pkg_pipeline.offline.talk_items import items_of
+from pkg_pipeline.offline.plain_characters import plain_talk
+from pkg_pipeline.offline.talk_items import items_as_written
 from pkg_pipeline.prompts import conversation_reading as prompt
 from training import closing_trees
 from training.left_out import prepared, without
@@ -79,8 +79,7 @@ def read_left_out(source: ReadingInput) -> prompt.Answer:
     talk = source.talks[0]
     known = prepared()[talk.interaction_id]
     with without(known.fold), closing_trees.left_out(known.fold):
-        answer = items_of(known.reading, [plain_item(one) for one in source.shown], embed)
-    return answer if plain_talk(talk) is talk else Written(talk).answer(answer)
+        return items_as_written(talk, plain_talk(talk), known.reading, source.shown, embed)
 
 
 def read_account(world: World, reader: Reader = read_left_out) -> Account:

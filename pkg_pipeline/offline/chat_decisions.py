@@ -11,6 +11,7 @@ from pkg_pipeline.offline.answers import asides, burst_after
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision, roots_of
 from pkg_pipeline.offline.heads import probability
+from pkg_pipeline.offline.line_context import NOBODY
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 from pkg_pipeline.offline.settlements import BARE_TERMS, CLASS_OF, SUM, Settled, dated, says_what, settled_of
@@ -80,7 +81,7 @@ def _of_lines(reading: Reading, one: Settled) -> dict[str, float]:
 
 def _most(reading: Reading, first: int) -> float:
     """The most that the head says of two lines in a row."""
-    return max((one.decision for one in reading.chances[max(0, first) : max(0, first + 2)]), default=-6.0) / 2
+    return max((one.decision for one in reading.chances[max(0, first) : max(0, first + 2)]), default=NOBODY) / 2
 
 
 def _echoes(reading: Reading, one: Settled) -> bool:
@@ -148,13 +149,15 @@ def _asks(sentence: Sentence) -> bool:
     return is_question(sentence.text) or sentence.text.rstrip(" )").endswith(("?", "？"))
 
 
-def find_chat_decisions(reading: Reading, least: float = THRESHOLD) -> list[FoundDecision]:
-    """The decisions of a chat in order, one of each matter."""
+def find_chat_decisions(reading: Reading) -> tuple[list[FoundDecision], list[FoundDecision]]:
+    """The decisions of a chat in order, one of each matter; and what is too unlikely to be told as one, unless it
+    changes one that is known.
+    """
     found: list[FoundDecision] = []
     for one in settled_of(reading):
         sure = probability(HEAD, features(reading, one))
         told = _told(reading, one)
-        if told is None or sure < least or _leaves_open(reading, told[0]):
+        if told is None or sure < DOUBTFUL or _leaves_open(reading, told[0]):
             continue
         sentence, before = told
         line = reading.lines[one.content.line]
@@ -174,9 +177,5 @@ def find_chat_decisions(reading: Reading, least: float = THRESHOLD) -> list[Foun
                 before=before,
             )
         )
-    return sorted(found, key=lambda d: (d.lines[0], d.sentence.place))
-
-
-def find_doubtful(reading: Reading) -> list[FoundDecision]:
-    """What is too unlikely to be told as a decision, unless it changes one that is known."""
-    return [one for one in find_chat_decisions(reading, DOUBTFUL) if one.probability < THRESHOLD]
+    found.sort(key=lambda d: (d.lines[0], d.sentence.place))
+    return [one for one in found if one.probability >= THRESHOLD], [one for one in found if one.probability < THRESHOLD]

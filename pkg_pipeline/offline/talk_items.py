@@ -10,7 +10,7 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline import letters, line_head
 from pkg_pipeline.offline.actions import find_actions
-from pkg_pipeline.offline.chat_decisions import find_chat_decisions, find_doubtful
+from pkg_pipeline.offline.chat_decisions import find_chat_decisions
 from pkg_pipeline.offline.chat_tasks import find_chat_tasks, find_silent
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
@@ -46,11 +46,8 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
 
 def _read_talk(talk: SummaryInput, shown: Sequence[ShownItem], embed: Embed) -> Answer:
     reading, simple = read(talk), plain_talk(talk)
-    if simple is talk:
-        answer = items_of(prepared(reading, embed), shown, embed)
-    else:
-        answer = items_of(prepared(read(simple), embed), [plain_item(one) for one in shown], embed)
-        answer = Written(talk).answer(answer)
+    told = prepared(reading if simple is talk else read(simple), embed)
+    answer = items_as_written(talk, simple, told, shown, embed)
     return Answer(items=answer.items, changes=answer.changes, facts=facts_of(reading, embed))
 
 
@@ -59,12 +56,21 @@ def facts_of(reading: Reading, embed: Embed) -> list[AnswerFact]:
     return [_fact(reading, found) for found in find_facts(reading, embed)]
 
 
+def items_as_written(
+    talk: SummaryInput, simple: SummaryInput, reading: Reading, shown: Sequence[ShownItem], embed: Embed
+) -> Answer:
+    """``items_of`` a talk in its own characters; ``reading``: of ``simple``, the talk in plain ones."""
+    if simple is talk:
+        return items_of(reading, shown, embed)
+    return Written(talk).answer(items_of(reading, [plain_item(one) for one in shown], embed))
+
+
 def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answer:
     """New items of a talk ``prepared``, and what it says of the items shown; without facts."""
-    decisions, actions = found(reading)
-    doubtful = [] if reading.is_bulletin or reading.is_meeting else find_doubtful(reading)
-    linked = link(reading, shown, actions, [*decisions, *doubtful], embed)
-    told = {i: one for i, one in enumerate([*decisions, *doubtful]) if i < len(decisions) or i in linked.replaces}
+    decisions, doubtful, actions = weighed(reading)
+    either = [*decisions, *doubtful]
+    linked = link(reading, shown, actions, either, embed)
+    told = {i: one for i, one in enumerate(either) if i < len(decisions) or i in linked.replaces}
     return Answer(
         items=[*_items(reading, actions, told, linked), *_silent(reading, decisions)],
         changes=[_change(change) for change in linked.changes],
@@ -85,14 +91,22 @@ def prepared(reading: Reading, embed: Embed) -> Reading:
 
 
 def found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
-    """What a talk ``prepared`` holds: chats are read by who answers whom, meetings by scores of sentences, letters line
-    by line.
+    """What a talk ``prepared`` holds."""
+    decisions, _, actions = weighed(reading)
+    return decisions, actions
+
+
+def weighed(reading: Reading) -> tuple[list[FoundDecision], list[FoundDecision], list[FoundAction]]:
+    """Decisions of a talk ``prepared``, doubtful ones (of chats alone), and tasks: chats are read by who answers whom,
+    meetings by scores of sentences, letters line by line.
     """
     if reading.is_bulletin:
-        return find_decisions(reading), letters.find_requests(reading)
-    find, follow = (find_decisions, find_actions) if reading.is_meeting else (find_chat_decisions, find_chat_tasks)
-    decisions = find(reading)
-    return decisions, follow(reading, [one.sentence for one in decisions])
+        return find_decisions(reading), [], letters.find_requests(reading)
+    if reading.is_meeting:
+        decisions = find_decisions(reading)
+        return decisions, [], find_actions(reading, [one.sentence for one in decisions])
+    decisions, doubtful = find_chat_decisions(reading)
+    return decisions, doubtful, find_chat_tasks(reading, [one.sentence for one in decisions])
 
 
 def _items(
