@@ -58,5 +58,5 @@ def documented_questions_have_answers(program: Program) -> None:
             for file in sorted((REPOSITORY / "docs" / "queries").glob("*.sql"))
         }
     assert len(answers) == 5
-    del answers["overdue_promises"]  # none is overdue without a later day named
+    del answers["overdue_promises"]  # the one there is counts as kept (docs/marts.md)
     assert all(answers.values()), answers
