@@ -84,31 +84,15 @@ def says_done(
         return False
     if quoted and all(map(is_open, parts_of(quote))):
         return False
-    if not is_to_end and quoted and (_is_open_about(quoted, quote, matter) or _fails(quoted, quote, matter)):
+    if not is_to_end and quoted and _is_open_about(quoted, quote, matter):
         return False
-    named = blanked(quote, quoted[0].sent_at.date()) if quoted else ""
-    if _shares_thing(named, content(matter)) and any(map(is_plain, touched(quoted, quote))):
+    named = content(blanked(quote, quoted[0].sent_at.date())) if quoted else frozenset[str]()
+    if named & content(matter) and any(map(is_plain, touched(quoted, quote))):
         return True
     place = {message.number: at for at, message in enumerate(talk)}
-    return any(map(tells_done, (m.text for m in quoted or messages))) or any(
-        acknowledges(m, talk[: place.get(m.number, 0)] or _before(m, messages)) for m in messages
+    return any(
+        tells_done(m.text) or acknowledges(m, talk[: place.get(m.number, 0)] or _before(m, messages)) for m in messages
     )
-
-
-def _fails(quoted: Sequence[SourceMessage], quote: str, matter: str) -> bool:
-    """Whether quoted words, or what their writer goes on to say, tell that it came to nothing, and nothing behind that."""
-    for message in quoted:
-        before, said, rest = message.text.partition(quote)
-        parts = parts_of(f"{said}{rest}" if said else message.text)
-        failed = [at for at, part in enumerate(parts) if (word := found("failed", part)) and not content(word) & content(matter)]
-        if failed and not any(map(_is_completed, parts[failed[-1] + 1 :])):
-            return True
-    return False
-
-
-def _shares_thing(text: str, wanted: frozenset[str]) -> bool:
-    """Whether a text has a word of something wanted, and not only one that means the same in telling of it."""
-    return any(one in wanted and not (one.startswith("=") and tells(word)) for word, one in tokens(text))
 
 
 def _hands_over(text: str) -> bool:
@@ -203,7 +187,7 @@ def says_cancelled(messages: Sequence[SourceMessage], quote: str = "", matter: s
     The quoted words themselves may not tell that it was done.
     """
     wanted = content(matter)
-    is_moved = has("moves", quote) and _names_when(quote)
+    is_moved = any(one.kind in EXACT for one in mentions(quote, ANY_DAY))
     if (tells_done(quote) or is_moved) and not has("cancel", quote):
         return False
     return any(gives_up(one, wanted) for message in messages for one in sentences(message.text))

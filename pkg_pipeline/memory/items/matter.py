@@ -24,6 +24,8 @@ SPOKEN_OF: Final = 3
 LEAST_SUM: Final = 100
 SHORTEST_STEM: Final = 3
 _OWNED: Final = "的"
+_SUFFIXES: Final = "子头儿"
+"""Characters that only end words for things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +41,32 @@ class Matter:
         return content(self.words) - self.names
 
     def names_in(self, text: str, *, is_asked: bool = False) -> list[str]:
-        """The words of a text for a thing of the matter, in Chinese pairs of characters; ``is_asked``: or its deed."""
+        """The words of a text for a thing of the matter, in Chinese any two characters; ``is_asked``: or its deed."""
         wanted, plain = self.meanings, blanked(text, self.day)
         said = {word for word, one in tokens(self.words) if one in wanted}
         found = [word for word, one in tokens(plain) if one and self._is_same(word, one, said, is_asked=is_asked)]
-        pairs = [plain[at : at + 2] for at in range(len(plain) - 1)]
-        return [*found, *(pair for pair in pairs if is_han(pair) and pair in self.words and not content(pair) & self.names)]
+        runs = self._runs(plain)
+        return [*(word for word in found if not any(word in run for run in runs)), *runs]
+
+    def _runs(self, text: str) -> list[str]:
+        """Stretches of at least two Chinese characters that stand in the words of the matter, too."""
+        runs: list[str] = []
+        for at in range(len(text) - 1):
+            pair = text[at : at + 2]
+            if not is_han(pair) or pair not in self.words or content(pair) & self.names:
+                continue
+            if runs and text[:at + 1].endswith(runs[-1]):
+                runs[-1] += pair[1]
+            else:
+                runs.append(pair)
+        return runs
 
     def _is_same(self, word: str, one: str, said: set[str], *, is_asked: bool) -> bool:
         """Whether a word is of a thing of the matter: no sign of a deed; one of several of a meaning as it was said."""
-        if not names_thing(word) and (word not in said or (is_han(word) and tells(word))):
+        if not names_thing(word) and (word not in said or (is_han(word) and (tells(word) or word in _SUFFIXES))):
             return False
         if one.startswith("=") and one in self.meanings:
-            return word in said if is_asked or not tells(word) else False
+            return word in said and (is_asked or not has("hands_over", word))
         return one in self.meanings or (is_cyrillic(one) and any(_is_form(one, other) for other in self.meanings))
 
     def others_in(self, text: str) -> list[str]:
@@ -79,8 +94,12 @@ class Matter:
         told = [(word, one) for word, one in tokens(part) if one]
         place = next((at for at, (word, _) in enumerate(told) if word in mine), 0)
         is_deed = any(one in wanted and word not in mine for word, one in told)
-        others = {word for word in self.others_in(part) if names_thing(word) and not tells(word)}
+        others = self.things_beside(part)
         return not is_deed and any(word in others for word, _ in told[:place])
+
+    def things_beside(self, part: str) -> frozenset[str]:
+        """The words of a clause for things that are not of the matter."""
+        return frozenset(one for one in self.others_in(part) if (names_thing(one) or is_han(one)) and not tells(one))
 
 
 def matter_of(texts: Sequence[str], day: date, people: Sequence[Person]) -> Matter:

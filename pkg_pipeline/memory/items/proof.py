@@ -25,12 +25,14 @@ from pkg_pipeline.memory.gate.progress import (
 )
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
+from pkg_pipeline.memory.items.completion import is_completed
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
 from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 ANOTHER = "tells of another matter"
+NOT_DONE = "is not said to be done by the messages that it cites"
 
 
 def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
@@ -72,7 +74,7 @@ def _is_refused(last: SourceMessage) -> bool:
 def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceMessage]) -> str | None:
     """Why messages do not prove what is said to have become of an item, or None. ``matter``: its words."""
     if state == "done" and not says_done(evidence.messages, evidence.quote, talk, matter):
-        return "is not said to be done by the messages that it cites"
+        return NOT_DONE
     if state == "cancelled" and not says_cancelled(evidence.messages, evidence.quote, matter):
         return "is not said to be cancelled by the messages that it cites"
     if state == "renewed" and not may_renew(evidence.quote):
@@ -84,7 +86,7 @@ def untold(evidence: Evidence) -> str | None:
     """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed."""
     if any(message.attachments or tells_completed(message.text) for message in evidence.messages):
         return None
-    return "is not said to be done by the messages that it cites"
+    return NOT_DONE
 
 
 def _is_of_others(sentence: str, source: ReadingInput, matter: Matter) -> bool:
@@ -125,9 +127,14 @@ def of_another(
     is_other = not is_asked and ends_another(
         f"{shown.text} {shown.quote}", shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names
     )
+    is_owners = shown.owner not in ("self", "them") or (shown.owner == "self") == quoted.sender.is_self
+    if not is_owners and any(shows("first", part) for part in parts_of(evidence.quote)):
+        return ANOTHER
+    if not is_completed(matter, evidence, quoted, source.messages):
+        return NOT_DONE
     if (
         (is_named and not shared(shown))
-        or matter.only_belongs_in(evidence.quote)
+        or (not is_asked and matter.only_belongs_in(evidence.quote))
         or any(_is_of_others(one, source, matter) for one in words)
         or is_other
     ):
