@@ -44,7 +44,7 @@ def is_completed(matter: Matter, evidence: Evidence, quoted: SourceMessage, talk
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
     if is_awaited and not any(map(is_open, parts)):
-        done = [part for part in parts if has("completed", part)]
+        done = [part for part in parts if has("completed", part) and not has("lacking", part)]
         is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)
     is_told = is_there or any(_FOR_ITSELF.search(one) and not has("promise", one) for one in said)
     is_received = acknowledges(quoted, before) and not _is_for_another(quoted, matter)

@@ -17,7 +17,7 @@ from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
-from pkg_pipeline.memory.text.normalise import sentences
+from pkg_pipeline.memory.text.normalise import STEM_LETTERS, sentences
 
 SPOKEN_OF: Final = 3
 """So many messages back a matter is still spoken of."""
@@ -66,7 +66,8 @@ class Matter:
         if not names_thing(word) and (word not in said or (is_han(word) and (tells(word) or word in _SUFFIXES))):
             return False
         if one.startswith("=") and one in self.meanings:
-            return word in said and (is_asked or not has("hands_over", word))
+            is_said = word in said or (is_cyrillic(word) and word[:STEM_LETTERS] in {other[:STEM_LETTERS] for other in said})
+            return is_said and (is_asked or not has("hands_over", word))
         return one in self.meanings or (is_cyrillic(one) and any(_is_form(one, other) for other in self.meanings))
 
     def others_in(self, text: str) -> list[str]:
