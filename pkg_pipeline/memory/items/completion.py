@@ -13,7 +13,7 @@ from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import agrees, found, has, parts_of
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import polarity
-from pkg_pipeline.memory.gate.progress import acknowledges, is_open, touched
+from pkg_pipeline.memory.gate.progress import acknowledges, is_open, is_plain, touched
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for
 from pkg_pipeline.memory.languages import table
@@ -43,6 +43,7 @@ def is_completed(matter: Matter, evidence: Evidence, quoted: SourceMessage, talk
     is_there = any(_tells_deed(part, matter) or _tells_place(part, matter) or _praises(part, matter) for part in parts)
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
+    is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
     if is_awaited and not any(map(is_open, parts)):
         done = [part for part in parts if has("completed", part) and not has("lacking", part)]
         is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)

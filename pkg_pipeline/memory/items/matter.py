@@ -65,8 +65,9 @@ class Matter:
         """Whether a word is of a thing of the matter: no sign of a deed; one of several of a meaning as it was said."""
         if not names_thing(word) and (word not in said or (is_han(word) and (tells(word) or word in _SUFFIXES))):
             return False
-        if one.startswith("=") and one in self.meanings:
-            is_said = word in said or (is_cyrillic(word) and word[:STEM_LETTERS] in {other[:STEM_LETTERS] for other in said})
+        begins = {other[:STEM_LETTERS] for other in said} if is_cyrillic(word) else set[str]()
+        if word[:STEM_LETTERS] in begins or (one.startswith("=") and one in self.meanings):
+            is_said = word in said or word[:STEM_LETTERS] in begins
             return is_said and (is_asked or not has("hands_over", word))
         return one in self.meanings or (is_cyrillic(one) and any(_is_form(one, other) for other in self.meanings))
 
