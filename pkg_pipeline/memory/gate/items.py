@@ -65,15 +65,9 @@ def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -
         return log.note(part, evidence)
     if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
         return log.note(part, "its confidence or type is out of range")
-    value = _value_in(item.value, evidence, checker)
-    if value is None and _is_declined_in(item.value, evidence):
-        value = item.value.strip()
-    if value is None and item.fact_type == "birthday" and is_wished(item.value, evidence, checker):
-        value = item.value.strip()
+    value = _value_of(item, evidence, checker)
     if value is None:
         return log.note(part, "its value is not in the cited messages")
-    if item.fact_type == "birthday":
-        value = written_day(value, checker.local_date(evidence.messages[-1]))
     if not is_of_type(item.fact_type, value):
         return log.note(part, "its value has not the form of its type")
     if is_credential(item.fact_type, value) or is_credential(item.fact_type, evidence.quote):
@@ -135,6 +129,17 @@ def due_of(answered: str | None, evidence: Evidence, part: str, checker: Checker
     return due
 
 
+def _value_of(item: CandidateFact, evidence: Evidence, checker: Checker) -> str | None:
+    """The value as it is kept, or None where the cited messages do not say it; a birthday as a day."""
+    is_day_wished = item.fact_type == "birthday" and is_wished(item.value, evidence, checker)
+    value = _value_in(item.value, evidence, checker)
+    if value is None and (is_day_wished or _is_declined_in(item.value, evidence)):
+        value = item.value.strip()
+    if value is None or item.fact_type != "birthday":
+        return value
+    return written_day(value, checker.local_date(evidence.messages[-1]))
+
+
 def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
     """The source's spelling of a fact's value, or the answered one where only its form differs.
 
@@ -169,7 +174,7 @@ def _is_declined_in(value: str, evidence: Evidence) -> bool:
 
 
 def _stand_together(wanted: Sequence[str], words: Sequence[str], is_same: Callable[[str, str], bool]) -> bool:
-    """Whether words stand beside each other in any order, with one more at most: not "son" and "Mia" of two relatives."""
+    """Whether words stand beside each other in any order, with one more at most: not those of two relatives."""
     length = len(wanted) + 1
     stretches = (words[at : at + length] for at in range(max(1, len(words) - length + 1)))
     return any(all(any(is_same(one, word) for word in stretch) for one in wanted) for stretch in stretches)

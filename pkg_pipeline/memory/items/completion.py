@@ -44,6 +44,7 @@ def is_completed(matter: Matter, evidence: Evidence, quoted: SourceMessage, talk
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
     is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
+    is_there |= any(_tells_state(part, matter) for part in parts)
     if is_awaited and not any(map(is_open, parts)):
         done = [part for part in parts if has("completed", part) and not has("lacking", part)]
         is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)
@@ -102,7 +103,11 @@ def _tells_deed(part: str, matter: Matter) -> bool:
         return False
     is_to_hand = has("hands_over", matter.words)
     is_finished = has("finished", part) or (has("made", part) and not is_to_hand)
-    return is_finished or (is_to_hand and has("hands_over", part)) or any(_is_deed(word, one, matter) for word, one in tokens(part) if one)
+    return (
+        is_finished
+        or (is_to_hand and has("hands_over", part))
+        or any(_is_deed(word, one, matter) for word, one in tokens(part) if one)
+    )
 
 
 def _has_deed(part: str, matter: Matter) -> bool:
@@ -129,6 +134,13 @@ def _tells_place(part: str, matter: Matter) -> bool:
         return False
     named = matter.names_in(part)
     return bool(named) and (has("with_you", part) or len(set(named)) > 1)
+
+
+def _tells_state(part: str, matter: Matter) -> bool:
+    """Whether a clause plainly tells only of the thing how it is, where nothing is to be handed over."""
+    if has("hands_over", matter.words) or has("completed", part) or matter.things_beside(part):
+        return False
+    return bool(matter.names_in(part)) and is_plain(part)
 
 
 def _praises(part: str, matter: Matter) -> bool:

@@ -30,7 +30,10 @@ _SUFFIXES: Final = "子头儿"
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """The words of an item, said on ``day``; ``names``: meanings of names, which are of no matter alone."""
+    """The words of an item without its days; ``day``: of what is said of it.
+
+    ``names``: meanings of names, which are of no matter alone.
+    """
 
     words: str
     day: date
@@ -55,7 +58,7 @@ class Matter:
             pair = text[at : at + 2]
             if not is_han(pair) or pair not in self.words or content(pair) & self.names:
                 continue
-            if runs and text[:at + 1].endswith(runs[-1]):
+            if runs and text[: at + 1].endswith(runs[-1]):
                 runs[-1] += pair[1]
             else:
                 runs.append(pair)
@@ -78,15 +81,15 @@ class Matter:
         return [word for word, one in told if one and one not in spared and not _is_yes(word)]
 
     def has_sum_of(self, text: str) -> bool:
-        return bool(_sums(blanked(self.words, self.day)) & _sums(blanked(text, self.day)))
+        return bool(_sums(self.words) & _sums(blanked(text, self.day)))
 
     def only_belongs_in(self, text: str) -> bool:
-        """Whether something else is told as done, to which a thing of the matter belongs ("found the key for the van")."""
+        """Whether something else is told as done, to which its thing belongs ("found the key for the van")."""
         done = [part for part in parts_of(text) if has("completed", part)]
         return bool(done) and all(map(self._stands_behind, done))
 
     def _stands_behind(self, part: str) -> bool:
-        """Whether another thing stands before each of the matter, or in Chinese behind it, and none of its deeds is told."""
+        """Whether another thing stands before those of the matter (in Chinese behind them), and no deed of it."""
         wanted, mine = self.meanings, self.names_in(part)
         if not mine:
             return False
@@ -106,7 +109,7 @@ class Matter:
 
 def matter_of(texts: Sequence[str], day: date, people: Sequence[Person]) -> Matter:
     named = [*(person.name for person in people), *others_named(texts, tuple(people))]
-    return Matter(" ".join(texts), day, content(" ".join(named)))
+    return Matter(blanked(" ".join(texts), day), day, content(" ".join(named)))
 
 
 def is_spoken_of(matter: Matter, quote: str, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:

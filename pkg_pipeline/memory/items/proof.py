@@ -23,14 +23,14 @@ from pkg_pipeline.memory.gate.progress import (
     tells_completed,
     touched,
 )
-from pkg_pipeline.memory.gate.things import tells
-from pkg_pipeline.memory.gate.wording import content, tokens
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.completion import is_completed
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
 from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
+
 ANOTHER = "tells of another matter"
 NOT_DONE = "is not said to be done by the messages that it cites"
 

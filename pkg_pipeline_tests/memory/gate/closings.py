@@ -13,7 +13,7 @@ PEOPLE = {"en": ("Rory Hall", "Sam Pike"), "ru": ("Рита Холл", "Семё
 
 
 def became(items: Mapping[str, tuple[str, str, str]], row: str, to: str) -> bool:
-    """Whether the gate lets the last message of "ITEM STATE < said to me | > said by me" show that an item became ``to``."""
+    """Whether the last message of "ITEM STATE < said to me | > said by me" shows that an item became ``to``."""
     ref, _, said = row.split(" ", 2)
     owner, text, quote = items[ref]
     me, other = PEOPLE[ref[:2]]
