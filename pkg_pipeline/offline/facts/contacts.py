@@ -27,7 +27,10 @@ _NATIONAL: Final = re.compile(
 )
 """A number as it is written within a country that is not known."""
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
-_SORTED: Final = re.compile(r"(?<![\d-])\d{2}-\d{2}-\d{2},? (?:(?:account|acc|a/c)\W{0,2})?\d{4} ?\d{4}(?!\d)", re.IGNORECASE)
+_SORTED: Final = re.compile(
+    r"(?<![\d-])(?P<sort>\d{2}-\d{2}-\d{2}),? (?:(?:account|acc|a/c)\W{0,2})?(?P<number>\d{4} ?\d{4})(?!\d)",
+    re.IGNORECASE,
+)
 """A sort code with its account."""
 _ASKED: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){7,21}(?!\d)")
 """Digits that answer a question for an account."""
@@ -127,7 +130,7 @@ def _handles(text: str) -> Iterator[Contact]:
 
 def _accounts(text: str) -> Iterator[Contact]:
     for m in _SORTED.finditer(text):
-        yield Contact("account", m.group(), *m.span(), is_marked=True)
+        yield Contact("account", f"{m['sort']} {m['number']}", *m.span(), is_marked=True)
     for m in _IBAN.finditer(text):
         plain = m.group().replace(" ", "")
         if _is_iban(plain) or any_cue("cue_bank").search(text[: m.start()]):
