@@ -36,7 +36,7 @@ LATER = frozenset(
         "zh_minsu",
     }
 )
-"""Accounts whose people and facts are not learned from: with them fewer were told rightly elsewhere."""
+"""Accounts whose people are not learned from: with them fewer were told rightly elsewhere."""
 _LABELS = re.compile(r"\s+## ?[^#]*$")
 
 
