@@ -19,7 +19,9 @@ _WORD: Final = re.compile(rf"[^\W\d_{HAN}]+(?:[-][^\W\d_{HAN}]+)*")
 _OBLIQUE: Final = re.compile(r"[уыеиюоь]м?$|ой$|ей$")
 _PATRONYMIC: Final = re.compile(r"(?:ич|вна|ыч|ична)$")
 _SHORTEST: Final = 3
-_PARTICLES: Final = frozenset("van von der den de del della di da dos du le la al el bin ibn ter ten".split())
+_PARTICLES: Final = frozenset(
+    ("van", "von", "der", "den", "de", "del", "di", "da", "dos", "du", "le", "la", "al", "el")
+)
 """Small words within a surname."""
 _ALONE: Final = re.compile(r"([A-ZА-ЯЁ][a-zа-яё]{2,})(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b)")
 

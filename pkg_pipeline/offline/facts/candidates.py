@@ -29,6 +29,7 @@ SURE_RULE: Final = "rule is sure"
 """The feature of what a rule is sure of."""
 OUTRIGHT: Final = "said outright"
 """The feature of what the words say of who speaks or of who is named right there."""
+SAID_OF_ANOTHER: Final[Named] = {"the words say another": 1.0}
 BEGINNING: Final = 3
 ANSWER_CHARS: Final = (40, 12)
 """Of an answer at most, by words and by Chinese characters."""
@@ -100,6 +101,8 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             for way in ways:
                 is_plain = is_meant(plain, way.features)
                 own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
+                if plain == "yours" and not is_plain:
+                    own_way = {name: at for name, at in own_way.items() if name != SURE_RULE} | SAID_OF_ANOTHER
                 fact = _fact(mention, way, sentence, line, reading)
                 yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
 
