@@ -80,7 +80,8 @@ class Example:
 @cache
 def learned() -> tuple[World, ...]:
     """The worlds that the heads are fitted to."""
-    return (*accounts.load(), *fact_talks("read"), *fact_talks("unread"))
+    told = (one for one in accounts.load() if one.name not in accounts.LATER)
+    return (*told, *fact_talks("read"), *fact_talks("unread"))
 
 
 Part = Literal["read", "unread", "yardstick"]
