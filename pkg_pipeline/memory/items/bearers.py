@@ -20,6 +20,7 @@ from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
@@ -28,6 +29,8 @@ COMPARED_DIGITS = 6
 """Digits at the end of a number by which it is known in a text."""
 NEAR = (20, 45, 200)
 """Characters before a value in which a word says whose it is, the nearest first."""
+KIN_STEM = 3
+"""Letters of a word for a relative that stay in all its cases."""
 THIRD = ("third", "theirs", "him")
 """Signs of somebody told of without a name."""
 
@@ -181,6 +184,8 @@ def is_about(
     there = [other for other in there if other.word not in relatives]
     named = [other for other in there if is_known(other)]
     is_sender = person == message.sender
+    if relatives and person is not None and _is_kin_of(relatives, text, there, is_sender, len(people)):
+        return True
     if any(one.is_same(other) for other in there):
         return True
     if person is None and not named and comparable(name) in comparable(text):
@@ -215,6 +220,25 @@ def _asked_of(spoken: Sentences, unit: Unit) -> str | None:
     asked = [one for one in sentences(before.text) if is_question(one) or has("ask", one)]
     signs = [sign for sign in ("theirs", "yours") for one in asked if shows(sign, one)]
     return signs[0] if len(set(signs)) == 1 or (signs and signs[0] == "theirs") else None
+
+
+def _is_kin_of(kin: str, text: str, names: Sequence[Named], is_sender: bool, count: int) -> bool:
+    """Whether the words right before a relative leave them to the sender ("the wife laughed"), or to the only other one
+    ("your mother"), whoever the rest of the text is about.
+    """
+    stem = kin.split()[0].casefold()
+    stem = stem[:-1] if len(stem) > KIN_STEM else stem
+    place = re.search(
+        rf"(?<![^\W\d_])(?<!['’]s ){re.escape(stem)}" if not is_han(stem) else re.escape(stem), text.casefold()
+    )
+    if place is None:
+        return False
+    lead = _CLAUSES.split(text[: place.start()])[-1]
+    near = lead[-NEAR[0] :]
+    if shows("yours", near):
+        return not is_sender and count == DIRECT and not shows("theirs", near)
+    is_plain = not any(one.end <= place.start() for one in names) and not shows("theirs", near)
+    return is_sender and is_plain and not shows("him", near)
 
 
 def _sign_before(value: str, text: str) -> str:
