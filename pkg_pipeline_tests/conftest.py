@@ -17,7 +17,7 @@ from psycopg import sql
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
-from pkg_pipeline_tests import databases, read_demo
+from pkg_pipeline_tests import databases, read_demo, scheduling
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
@@ -49,6 +49,15 @@ def _keep_bytecode(folder: Path) -> None:
         sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    scheduling.order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return scheduling.Scheduling(config, log)
 
 
 _OWNED = pytest.StashKey[Path]()
