@@ -1,8 +1,8 @@
 """Fits the head of lines (``lines.npz``) on our own labelled conversations: ``python -m training.lines``.
 
-Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are. Then
-boosted trees on what is said of lines by heads that did not see them. What they say of the talks left out is kept
-(``left_out.npz``), since all that is fitted afterwards begins with it.
+Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are.
+Another of the very words. Then boosted trees on what is said of lines by heads that did not see them. What they say of
+the talks left out is kept (``left_out.npz``), since all that is fitted afterwards begins with it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
@@ -28,11 +29,15 @@ from pkg_pipeline.offline.line_head import (
     Heads,
     Judge,
     as_used,
+    both,
+    columns,
     matrix,
     vectors_around,
 )
+from pkg_pipeline.offline.line_words import Words
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
+from training import line_words
 from training.boosting import ROUNDS, SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
 from training.newton import newton
@@ -132,16 +137,31 @@ def fitted(told: Lines, places: NDArray[np.bool_], near: Floats | None = None) -
     return weights
 
 
-def trees_of(
-    told: Lines, places: NDArray[np.bool_], alone: Floats, seeds: Sequence[int], rounds: int = ROUNDS
-) -> Trees:
-    """The trees of the lines at ``places``; ``alone``: log-odds of every line by a head that did not see it."""
-    x = np.hstack([told.around(alone), told.x])
-    return boosted(x[places], told.right[places, :JUDGED], seeds, rounds)
+@dataclass(frozen=True)
+class Said:
+    """Log-odds of every line, as they are used, by what did not see it: heads and words together, the words alone."""
+
+    alone: Floats
+    words: Floats
+
+    def columns(self, told: Lines) -> Floats:
+        """What the trees see."""
+        return columns(told.around(self.alone), told.x, self.words)
 
 
-def _said(told: Lines, weights: Floats, places: NDArray[np.bool_]) -> Floats:
-    return as_used(np.hstack([told.x[places], told.vectors[places]]) @ weights.T)
+def trees_of(told: Lines, places: NDArray[np.bool_], said: Said, seeds: Sequence[int], rounds: int = ROUNDS) -> Trees:
+    """The trees of the lines at ``places``."""
+    return boosted(said.columns(told)[places], told.right[places, :JUDGED], seeds, rounds)
+
+
+@cache
+def _words() -> csr_matrix:
+    return line_words.matrix(readings())
+
+
+def words_of(told: Lines, places: NDArray[np.bool_]) -> Words:
+    """What words say, by the lines at ``places``."""
+    return line_words.fitted(_words()[places], told.right[places])
 
 
 @cache
@@ -151,23 +171,26 @@ def _without(folds: frozenset[int]) -> Floats:
     return fitted(told, ~np.isin(told.folds, list(folds)), _without(frozenset()) if folds else None)
 
 
-def unseen(without: frozenset[int]) -> Floats:
-    """What heads say of every line that saw neither its fold nor the folds ``without``."""
+def unseen(without: frozenset[int]) -> Said:
+    """What is said of every line by what saw neither its fold nor the folds ``without``."""
     told = lines()
-    alone = np.zeros((len(told.rows), len(HEADS)))
+    heads = np.zeros((len(told.rows), len(HEADS)))
+    words = np.zeros_like(heads)
     for fold in range(FOLDS):
         here = told.folds == fold
-        alone[here] = _said(told, _without(without | {fold}), here)
-    return alone
+        seen = ~np.isin(told.folds, [*without, fold])
+        heads[here] = np.hstack([told.x[here], told.vectors[here]]) @ _without(without | {fold}).T
+        words[here] = as_used(line_words.said(_words()[here], words_of(told, seen)))
+    return Said(both(heads, words), words)
 
 
 def unseen_judged(fold: int) -> Floats:
     """What heads and trees say of the lines of a fold that they did not see."""
     told = lines()
     here = told.folds == fold
-    alone = unseen(frozenset({fold}))
-    judged = trees_of(told, ~here, alone, SEEDS[:1]).log_odds(np.hstack([told.around(alone), told.x])[here])
-    return np.hstack([judged, alone[here, JUDGED:]])
+    said = unseen(frozenset({fold}))
+    judged = trees_of(told, ~here, said, SEEDS[:1]).log_odds(said.columns(told)[here])
+    return np.hstack([judged, said.alone[here, JUDGED:]])
 
 
 def read_from() -> int:
@@ -180,10 +203,9 @@ def read_from() -> int:
 
 
 @dataclass(frozen=True)
-class Unseen:
-    """Log-odds of every line, as they are used, by those that did not see it: the heads, and heads and trees."""
+class Unseen(Said):
+    """Also what the trees make of it."""
 
-    alone: Floats
     judged: Floats
 
 
@@ -193,7 +215,7 @@ def kept() -> Unseen | None:
     with np.load(LEFT_OUT) as file:
         if int(file["lines"]) != read_from():
             return None
-        return Unseen(*(file[one.name] / TENTHS for one in fields(Unseen)))
+        return Unseen(**{one.name: file[one.name] / TENTHS for one in fields(Unseen)})
 
 
 def anew() -> Unseen:
@@ -201,7 +223,8 @@ def anew() -> Unseen:
     judged = np.zeros((len(told.rows), len(HEADS)))
     for fold in range(FOLDS):
         judged[told.folds == fold] = as_used(unseen_judged(fold))
-    return Unseen(unseen(frozenset()), judged)
+    said = unseen(frozenset())
+    return Unseen(said.alone, said.words, judged)
 
 
 def keep(said: Unseen) -> None:
@@ -228,14 +251,15 @@ def fit() -> Judge:
     told = lines()
     everywhere = np.ones(len(told.rows), dtype=np.bool_)
     trees = trees_of(told, everywhere, unseen(frozenset()), SEEDS)
-    return Judge(Heads(told.names, _without(frozenset())), trees)
+    return Judge(Heads(told.names, _without(frozenset())), words_of(told, everywhere), trees)
 
 
 def main() -> None:
     judge = fit()
     trees = {one.name: getattr(judge.trees, one.name) for one in fields(Trees)}
     weights = judge.heads.weights.astype(np.float16)
-    np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **trees)
+    words = {"words": judge.words.weights, "words_step": judge.words.step, "words_start": judge.words.start}
+    np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **words, **trees)
     keep(anew())
 
 

@@ -28,7 +28,7 @@ from training.vectors import embed
 from training.worlds import World
 
 SPOKEN = frozenset({"opened", "renewed"})
-LAPSED = timedelta(days=14), timedelta(days=42)
+LAPSED = timedelta(days=21), timedelta(days=42)
 """As ``item_status()`` of the database has it: what was due, or (undated) said, longer ago is lapsed."""
 
 

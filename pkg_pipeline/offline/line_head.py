@@ -1,5 +1,5 @@
-"""The head of lines: whether a line of a chat says a task or a decision, from vectors and the features of the rules;
-then trees weigh it among the lines around it.
+"""The head of lines: whether a line of a chat says a task or a decision, from vectors, rules and
+very words; then trees weigh it among the lines around it.
 
 One head for all languages, since the vectors are. Its weights are in ``lines.npz``, fitted by ``make train``.
 """
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pkg_pipeline.offline.line_context import JUDGED, Trees, surroundings
 from pkg_pipeline.offline.line_features import Named, neighbours, of_reading
+from pkg_pipeline.offline.line_words import Words
 from pkg_pipeline.offline.reading import LineChance, Reading
 from pkg_pipeline.stages.ports import Vectors
 
@@ -30,6 +31,8 @@ FURTHEST = 5.0
 """Log-odds beyond it say nothing more."""
 DECIMALS = 1
 """The vectors vary in their last bits between machines, the log-odds do not."""
+WORDS_SHARE = 0.4
+"""What the words' log-odds count for beside the others'."""
 HEADS: Final = ("task", "decision", "speaker", "done")
 """Says a task, says a decision, whose a task is that it says (the speaker's or not), tells of something done."""
 
@@ -51,15 +54,27 @@ class Judge:
     """The heads of lines and the trees that judge a line among others."""
 
     heads: Heads
+    words: Words
     trees: Trees
 
     def log_odds(self, reading: Reading, embed: Embed) -> Floats:
         """Lines by heads."""
         rows = of_reading(reading)
-        alone = as_used(self.heads.log_odds(rows, vectors_around(reading, embed)))
+        words = as_used(self.words.log_odds(reading))
+        alone = both(self.heads.log_odds(rows, vectors_around(reading, embed)), words)
         around = surroundings([line.speaker for line in reading.lines], alone)
-        judged = self.trees.log_odds(np.hstack([around, matrix(rows, self.heads.names)]))
+        judged = self.trees.log_odds(columns(around, matrix(rows, self.heads.names), words))
         return np.hstack([judged, alone[:, JUDGED:]])
+
+
+def both(heads: Floats, words: Floats) -> Floats:
+    """What heads and words say together of each line, as it is used."""
+    return as_used((heads + WORDS_SHARE * words) / (1 + WORDS_SHARE))
+
+
+def columns(around: Floats, features: Floats, words: Floats) -> Floats:
+    """What the trees see of each line."""
+    return np.hstack([around, features, words[:, :JUDGED]])
 
 
 def matrix(rows: Sequence[Named], names: Sequence[str]) -> Floats:
@@ -93,7 +108,8 @@ def vectors_around(reading: Reading, embed: Embed) -> Floats:
 def judge() -> Judge:
     with files("pkg_pipeline.offline").joinpath("lines.npz").open("rb") as stream, np.load(stream) as found:
         trees = Trees(**{one.name: found[one.name] for one in fields(Trees)})
-        return Judge(Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64)), trees)
+        words = Words(found["words"], found["words_step"], found["words_start"])
+        return Judge(Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64)), words, trees)
 
 
 def as_used(log_odds: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pkg_pipeline.memory.gate.progress import acknowledges, says_done, tells_done
@@ -65,6 +65,8 @@ def link(
     kept = closings(met, says_kept, least=PERHAPS)
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
+    promised = {one.sentence.text for one in found}
+    kept = {i: one for i, one in kept.items() if not _is_promise(one, items[i], promised)}
     given_up = cancellations(met)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
     known = set(repeated)
@@ -82,7 +84,7 @@ def link(
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
             cancelled_by(shown_item, items[index], given_up.get(index))
-            or _closed(shown_item.ref, items[index], _kept(kept.get(index), items[index], of_it), reading)
+            or _closed(shown_item.ref, items[index], kept.get(index), reading)
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
         )
         if change is not None:
@@ -136,11 +138,10 @@ def _silently(
     return [end for end in ends if end is not None and end.to == "done" and not by_line.intersection(end.numbers)]
 
 
-def _kept(found: Judged | None, item: Open, again: Sequence[FoundAction]) -> Judged | None:
-    """What keeps an item, unless it is the sentence that promises it again."""
-    told = None if found is None else sentence_of(found.said, item)
-    is_promise = told is not None and told.text in {one.sentence.text for one in again}
-    return None if is_promise else found
+def _is_promise(kept: Judged, item: Open, promised: Collection[str]) -> bool:
+    """Whether the sentence that is to keep an item promises or asks for something itself."""
+    told = sentence_of(kept.said, item)
+    return told is not None and told.text in promised
 
 
 def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> CandidateChange | None:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.extraction_quality import Counts, items_of, labelled_source
 from pkg_pipeline.offline import chat_decisions, chat_tasks, line_head
 from pkg_pipeline.offline.heads import weights_of
 from pkg_pipeline.offline.line_context import Floats
+from pkg_pipeline.offline.line_words import SIZE, hashed
 from pkg_pipeline_tests.fixtures.labelled import loading
-from training import lines
+from training import line_words, lines
 from training.boosting import SEEDS, begun
 from training.fit import HEADS, Fit, chances, fit_of
 from training.newton import chance
@@ -58,15 +61,32 @@ def test_the_head_of_lines_is_that_of_the_talks(unseen: lines.Unseen) -> None:
     assert told.names == judge.heads.names
     further = lines.fitted(told, everywhere, near=judge.heads.weights)
     assert _differ(x @ judge.heads.weights.T, x @ further.T) < SAME
+    words = line_words.matrix(lines.readings())
+    assert _differ(line_words.said(words, judge.words), line_words.said(words, lines.words_of(told, everywhere))) < SAME
     first = told.folds == 0
     without = lines.fitted(told, ~first, near=judge.heads.weights)
-    assert _differ(unseen.alone[first], x[first] @ without.T) < SAME
-    made = lines.trees_of(told, everywhere, unseen.alone, SEEDS[:1], rounds=BEGUN)
-    columns = np.hstack([told.around(unseen.alone), told.x])
+    said_of_first = line_words.said(words[first], lines.words_of(told, ~first))
+    assert _differ(unseen.words[first], said_of_first) < SAME
+    assert _differ(unseen.alone[first], line_head.both(x[first] @ without.T, said_of_first)) < SAME
+    made = lines.trees_of(told, everywhere, unseen, SEEDS[:1], rounds=BEGUN)
+    columns = unseen.columns(told)
     mine = replace(judge.trees, value=judge.trees.value * len(SEEDS))  # the mean of its seeds
     said = [begun(trees, BEGUN).log_odds(columns) for trees in (mine, made)]
     assert _differ(*said) < SAME
     assert lines.WEIGHTS.stat().st_size < 300_000
+
+
+def test_the_words_of_a_talk_weigh_the_same_alone_and_among_others() -> None:
+    readings = lines.readings()[:40]
+    words = line_head.judge().words
+    alone = np.vstack([words.log_odds(reading) for reading in readings])
+    assert np.allclose(alone, line_words.said(line_words.matrix(readings), words))
+
+
+@given(st.text())
+def test_pieces_of_any_text_are_counted(text: str) -> None:
+    assert all(0 <= place < SIZE for place in hashed(text))
+    assert hashed(text) == hashed(text.upper().lower()) or not text.isascii()
 
 
 def _differ(mine: Floats, made: Floats) -> float:

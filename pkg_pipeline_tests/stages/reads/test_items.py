@@ -63,7 +63,7 @@ def stored(build: MemoryBuilder) -> dict[str, UUID]:
         ("over", (), {"due": on(-2), "at": ago(9)}),
         ("over longer", (), {"due": on(-12), "at": ago(25), "owner": "self"}),
         ("due today", (), {"due": on(0), "at": ago(3)}),
-        ("lapsed by its day", (), {"due": on(-15), "at": ago(20)}),
+        ("lapsed by its day", (), {"due": on(-22), "at": ago(26)}),
         ("lapsed without a day", (), {"at": ago(43)}),
         ("kept", (done,), {"due": on(-5), "at": ago(20)}),
         ("perhaps kept", (perhaps,), {"due": on(-6), "at": ago(20)}),

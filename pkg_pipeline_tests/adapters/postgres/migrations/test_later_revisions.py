@@ -1,4 +1,4 @@
-"""Revisions 0018 to 0031: what was forgotten; what was edited, and not read again since; what was served lately; what a
+"""Revisions 0018 to 0032: what was forgotten; what was edited, and not read again since; what was served lately; what a
 person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
@@ -187,3 +187,13 @@ def test_revision_0031_forgets_what_tells_a_language(database_url: str) -> None:
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(there).fetchone() == (1,)
+
+
+def test_revision_0032_lets_what_was_due_lapse_sooner(database_url: str) -> None:
+    status = "SELECT item_status('action_item', 'open', '2026-03-01', '2026-02-01', '2026-03-20', '2026-03-20')"
+    migrate.downgrade(database_url, "0031")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(status).fetchone() == ("lapsed",)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(status).fetchone() == ("open",)

@@ -248,9 +248,9 @@ def test_revision_0012_goes_down_and_up_and_an_open_item_lapses_with_the_days(da
     migrate.upgrade(database_url)
     assert migrate.current(database_url) == migrate.head()
     cases = [
-        ("action_item", "open", "2026-03-17", "2026-02-01Z", "open"),  # two weeks over, no more
-        ("action_item", "open", "2026-03-16", "2026-02-01Z", "lapsed"),
-        ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within two weeks
+        ("action_item", "open", "2026-03-10", "2026-02-01Z", "open"),  # three weeks over, no more
+        ("action_item", "open", "2026-03-09", "2026-02-01Z", "lapsed"),
+        ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within three weeks
         ("action_item", "open", None, "2026-03-15Z", "open"),
         ("action_item", "open", None, "2026-02-17Z", "open"),  # six weeks, no more
         ("action_item", "open", None, "2026-02-16Z", "lapsed"),

@@ -1,0 +1,25 @@
+"""What was due lapses three weeks after its day, not two. Going back, as before: nothing is stored of it."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0032"
+down_revision = "0031"
+branch_labels = None
+depends_on = None
+
+HERE = Path(__file__)
+
+
+def _run(path: Path) -> None:
+    # several statements at once are possible only without parameters
+    op.get_bind().exec_driver_sql(path.read_text(encoding="utf-8"))
+
+
+def upgrade() -> None:
+    _run(HERE.with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    _run(HERE.with_name("0017_lapsed.sql"))
