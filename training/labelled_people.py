@@ -59,7 +59,7 @@ class Labelled:
 @cache
 def people() -> tuple[Labelled, ...]:
     """Of every account, in the order of names, then those that are only fitted to."""
-    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt")) if path.stem not in accounts.LATER}
+    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt"))}
     told = [(world, row) for path in rows for world, row in rows[path].items()]
     asked = [one for world, row in told for one in of_account(world, row)]
     met = [one for world, row in told for one in _of_groups(world, row)]
