@@ -30,6 +30,23 @@ def shown(language: Language, said: Said) -> set[tuple[str, str, str]]:
 
 
 FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
+    ("en", (("Tess", "Anna has a new number, 07700 900874"),), {("phone", "07700900874", "Anna")}),
+    ("en", (("Theo", "mums 70th. 14 nov is a friday"),), {("birthday", "11-14", "mum")}),
+    (
+        "en",
+        (("Tess", "send me your bank deets"), ("Me", "09-01-27 7743 0281")),
+        {("account", "09-01-27 7743 0281", "Me")},
+    ),
+    (
+        "ru",
+        (("Гена", "переводи, сбер 8 927 555 31 40, Геннадий Ф."),),
+        {("phone", "+79275553140", "Гена"), ("account", "+79275553140", "Гена")},
+    ),
+    (
+        "ru",
+        (("Оля", "кстати я теперь в «Артели», аналитик"),),
+        {("position", "аналитик", "Оля"), ("organization", "Артели", "Оля")},
+    ),
     (
         "en",
         (("Tess", "when is your birthday?"), ("Me", "9 May, yours?"), ("Tess", "30 June")),
