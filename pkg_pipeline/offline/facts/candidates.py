@@ -113,7 +113,9 @@ def _plain_of(
     """Of whom each mention is outright, by its place; a job and its employer side by side are of the same, and a job
     that begins a sentence behind the news of one is the writer's.
     """
-    found = {(one.start, one.end): plainly(one, text, sentence) for one in mentions}
+    found: dict[tuple[int, int], Plainly | None] = {
+        (one.start, one.end): plainly(one, text, sentence) for one in mentions
+    }
     first = next((one for one in mentions if one.kind == "position" and not text[: one.start].strip()), None)
     if first is not None and not is_question(text) and _is_own_news(sentence, line, reading):
         found[first.start, first.end] = found[first.start, first.end] or "own"
