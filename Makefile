@@ -49,7 +49,7 @@ dev: env ## database, Dagster UI and daemon, API; one Ctrl-C ends all
 	@exec $(BIN)/pkg-pipeline dev
 
 test: env ## all tests, in parallel, each on a database of its own
-	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-4} --dist worksteal --durations 20 --durations-min 1
+	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-4} --durations 20 --durations-min 1
 
 faults: env ## cause every fault of docs/faults.md many times, and write its table
 	@$(BIN)/python -W ignore -m faults --write

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
+
+from psycopg.conninfo import conninfo_to_dict
 
 from faults import hops
 from faults.ground import Ground, expire_leases, tables
 from faults.kinds import Outcome, fault
+from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline_tests import forks
+from pkg_pipeline_tests import databases, forks
+from pkg_pipeline_tests.databases import TEMPLATE
 
 SHORT, FULL = 3, 60
 HOW = "`kill -9` before the n-th exchange with PostgreSQL (COMMIT and COPY too), n spread over all; then run again"
@@ -39,19 +42,33 @@ def spread(points: int, tries: int) -> list[int]:
     return sorted({1 + round(index * (points - 1) / max(tries - 1, 1)) for index in range(tries)})
 
 
+def _before(hop: str, ground: Ground, base_url: str) -> str:
+    """The URL of what a hop finds."""
+    earlier = list(hops.HOPS)[: list(hops.HOPS).index(hop)]
+    if not earlier:
+        return engine.with_database(ground.server_url, TEMPLATE)
+    return _after(earlier[-1], ground, base_url).url
+
+
+def _after(hop: str, ground: Ground, base_url: str) -> databases.Kept:
+    """What an undisturbed run of a hop leaves, made once a server; its note: the exchanges that the run took."""
+    before = str(conninfo_to_dict(_before(hop, ground, base_url))["dbname"])
+
+    def make(url: str) -> str:
+        return str(_finish(hop, url, ground.folder, base_url))
+
+    return databases.kept(ground.server_url, f"after {hop}", make, like=before)
+
+
 def _attack(hop: str) -> Callable[[Ground, int], Outcome]:
     def attack(ground: Ground, tries: int) -> Outcome:
         outcome = Outcome(ends=ENDS)
         hops.write_export(ground.folder)
-        with ExitStack() as stack:
-            base_url = stack.enter_context(FakeAnthropic()).url
-            before = stack.enter_context(ground.database())
-            for name in hops.HOPS:
-                if name == hop:
-                    break
-                _finish(name, before, ground.folder, base_url)
-            with ground.database(before) as url:
-                exchanges = _finish(hop, url, ground.folder, base_url)
+        with FakeAnthropic() as model:
+            base_url = model.url
+            before, undisturbed = _before(hop, ground, base_url), _after(hop, ground, base_url)
+            exchanges = int(undisturbed.note)
+            with ground.database(undisturbed.url) as url:
                 expected = tables(url)
             for point in spread(exchanges, tries):
                 with ground.database(before) as url:

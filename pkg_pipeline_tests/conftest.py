@@ -7,15 +7,17 @@ import signal
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
-from pkg_pipeline_tests import databases
+from pkg_pipeline_tests import databases, read_demo, scheduling
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
@@ -49,6 +51,15 @@ def _keep_bytecode(folder: Path) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    scheduling.order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return scheduling.Scheduling(config, log)
+
+
 _OWNED = pytest.StashKey[Path]()
 
 
@@ -65,15 +76,30 @@ def server_url() -> str:
     return databases.start(Path(os.environ[FOLDER_VARIABLE]))
 
 
-@pytest.fixture
-def database_url(server_url: str) -> Iterator[str]:
-    """A migrated, empty database of this test's own."""
+@contextmanager
+def _copied(server_url: str, template: str) -> Iterator[str]:
     name = f"t_{uuid.uuid4().hex}"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {databases.TEMPLATE} STRATEGY file_copy")
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(*map(sql.Identifier, (name, template)))
+        )
     yield engine.with_database(server_url, name)
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database_url(server_url: str) -> Iterator[str]:
+    """A migrated, empty database of this test's own."""
+    with _copied(server_url, databases.TEMPLATE) as url:
+        yield url
+
+
+@pytest.fixture
+def read_demo_url(server_url: str) -> Iterator[str]:
+    """A database of this test's own with the demo's account, imported and read offline at ``read_demo.NOW``."""
+    with _copied(server_url, read_demo.made(server_url)) as url:
+        yield url
 
 
 @pytest.fixture

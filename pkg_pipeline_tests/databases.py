@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import fasteners
 import psycopg
+from psycopg import sql
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
@@ -39,6 +42,35 @@ def start(folder: Path, **settings: str) -> str:
             migrate.upgrade(engine.with_database(url, TEMPLATE))
             (folder / "ready").touch()
     return embedded.dsn(folder / "pg")
+
+
+class Kept(NamedTuple):
+    """A database to be copied: nobody may be connected to it."""
+
+    url: str
+    note: str
+
+
+def kept(server_url: str, name: str, make: Callable[[str], str], *, like: str = TEMPLATE) -> Kept:
+    """The server's database of this name, made once by whoever asks first: ``make`` fills a copy of ``like`` at its URL
+    and returns a note to keep beside it.
+    """
+    making = f"{name}_making"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+
+        def run(statement: str, *names: str) -> None:
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # type: ignore[arg-type]
+
+        connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (name,))
+        noted = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        found = connection.execute(noted, (name,)).fetchone()
+        if found is None:
+            run("DROP DATABASE IF EXISTS {} WITH (FORCE)", making)
+            run("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy", making, like)
+            found = (make(engine.with_database(server_url, making)),)
+            connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(making), found[0]))
+            run("ALTER DATABASE {} RENAME TO {}", making, name)
+    return Kept(engine.with_database(server_url, name), found[0])
 
 
 def remove(folder: Path) -> None:

@@ -19,36 +19,35 @@ from training.worlds import Label, World
 FOLDER = Path(__file__).parent / "accounts"
 LATER = frozenset(
     {
-        "en_band",
-        "en_bookkeeper",
-        "en_dinnerlady",
-        "en_driving",
+        "en_camtrainee",
+        "en_garage",
         "en_kitchen",
         "en_lambing",
-        "en_narrowboat",
+        "en_perthward",
         "en_scaffold",
-        "en_tacotruck",
-        "ru_atelye",
-        "ru_dalnoboy",
-        "ru_hokkey",
-        "ru_kyoln",
-        "ru_muzey",
         "ru_povar",
+        "ru_provodnica",
+        "ru_pvz",
+        "ru_skvazhina",
         "ru_syr",
-        "ru_tatu",
         "ru_zubteh",
-        "zh_boshi",
-        "zh_chahua",
         "zh_dianti",
+        "zh_duanpian",
+        "zh_gonghui",
         "zh_hechang",
         "zh_jubensha",
         "zh_meifa",
-        "zh_minsu",
         "zh_muer",
+        "zh_sannian2",
         "zh_waimao",
+        "zh_yizhan",
+        "zh_youzi",
+        "zh_zhusu",
     }
 )
-"""Accounts whose people and facts are not learned from: with them fewer were told rightly elsewhere."""
+"""Accounts whose facts are not learned from: kin said in passing have no labels there yet, so that heads would learn
+that what is plainly told is no fact.
+"""
 _LABELS = re.compile(r"\s+## ?[^#]*$")
 
 

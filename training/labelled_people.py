@@ -13,13 +13,13 @@ from typing import Any, get_args
 from zlib import crc32
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.memory.profile import relationship
 from pkg_pipeline.memory.profile.records import RelationshipType, Signals, Utterance
 from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES, Hearing
 from pkg_pipeline.memory.profile.relationship_vectors import BEGINNING, Floats, pooled
 from training import accounts, worlds
 from training.told_worlds import Row, worlds_of
+from training.vectors import embed
 
 FOLDER = Path(__file__).with_name("people")
 MEMBERS = FOLDER / "members.toml"
@@ -33,8 +33,6 @@ EARLY_SHARE = 0.5
 """How much a person after the first weeks counts beside one at the end."""
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-_MODEL = OfflineEmbedder()
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Labelled:
 @cache
 def people() -> tuple[Labelled, ...]:
     """Of every account, in the order of names, then those that are only fitted to."""
-    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt")) if path.stem not in accounts.LATER}
+    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt"))}
     told = [(world, row) for path in rows for world, row in rows[path].items()]
     asked = [one for world, row in told for one in of_account(world, row)]
     met = [one for world, row in told for one in _of_groups(world, row)]
@@ -76,7 +74,7 @@ def _labelled(
     if kind not in get_args(RelationshipType):
         raise ValueError(f"{world}: {signals.name}: {kind}")
     heard = relationship.hearing(signals, ZONE)
-    vector = pooled(signals, _MODEL.embed)
+    vector = pooled(signals, embed)
     share *= EARLY_SHARE if is_early else 1.0
     met = signals.is_met_in_groups
     return Labelled(signals.name, world, world[:2], kind, heard, vector, is_early, is_asked, met, share)  # type: ignore[arg-type]

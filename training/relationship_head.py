@@ -15,29 +15,29 @@ from training.labelled_people import Labelled
 HEAD = Path(relationship_vectors.__file__).with_name("relationship.npz")
 RIDGE = 1e-4
 STEPS = 300
-SMALLEST = 1e-9
-"""Directions of a smaller share of the largest are none."""
 
 
 def fit_head(examples: Sequence[Labelled]) -> Floats:
-    """Weights by place of the pooled vector and type: accelerated gradient steps in the space of the examples."""
+    """Weights by place of the pooled vector and type: accelerated gradient steps.
+
+    Every step's weights are a sum of the examples' vectors; a step changes how often each counts in it, and so needs
+    their products alone.
+    """
     x = np.array([one.vector for one in examples])
-    squares, left = np.linalg.eigh(x @ x.T)
-    kept = squares > squares[-1] * SMALLEST
-    back = x.T @ (left[:, kept] / np.sqrt(squares[kept]))
-    x = left[:, kept] * np.sqrt(squares[kept])
+    products = x @ x.T
     share = np.array([one.share for one in examples])
     share /= share.sum()
+    root = np.sqrt(share)
     wanted = np.eye(len(TYPES))[[TYPES.index(one.type) for one in examples]]
-    steepest = 0.5 * float(np.linalg.norm(x * np.sqrt(share)[:, None], 2)) ** 2 + RIDGE
-    now = ahead = np.zeros((x.shape[1], len(TYPES)))
+    steepest = 0.5 * float(np.linalg.eigvalsh(products * root * root[:, None])[-1]) + RIDGE
+    now = ahead = np.zeros((len(examples), len(TYPES)))
     pace = 1.0
     for _ in range(STEPS):
-        slope = x.T @ (share[:, None] * (softmax(x @ ahead) - wanted)) + RIDGE * ahead
+        slope = share[:, None] * (softmax(products @ ahead) - wanted) + RIDGE * ahead
         after, faster = ahead - slope / steepest, (1 + (1 + 4 * pace * pace) ** 0.5) / 2
         ahead = after + (pace - 1) / faster * (after - now)
         now, pace = after, faster
-    return back @ now
+    return x.T @ now
 
 
 def softmax(odds: Floats) -> Floats:

@@ -70,13 +70,22 @@ def _told(one: Labelled) -> Iterator[tuple[str, bool]]:
         yield from ((f"{of} {phrase}", of == role) for of, phrase in side if of not in MANNERS)
 
 
-def phrase_weights(counts: Mapping[str, tuple[float, float]], but: Labelled | None = None) -> dict[str, float]:
-    """How much each phrase tells of its role: 1 where nothing is known, at most 2; without what ``but`` said."""
-    own = Counter[str]() if but is None else Counter(key for key, _ in _told(but))
-    own_right = Counter[str]() if but is None else Counter(key for key, is_right in _told(but) if is_right)
+def phrase_weights(counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """How much each phrase tells of its role: 1 where nothing is known, at most 2."""
+    return {key: _phrase_weight(said, right) for key, (said, right) in counts.items()}
+
+
+def _phrase_weight(said: float, right: float) -> float:
+    return round(2 * (right + TRUST * USUAL) / (said + TRUST), 2)
+
+
+def _but(one: Labelled, weights: Mapping[str, float], counts: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """The weights of phrases without what somebody said."""
+    own = Counter(key for key, _ in _told(one))
+    own_right = Counter(key for key, is_right in _told(one) if is_right)
     return {
-        key: round(2 * (right - own_right[key] + TRUST * USUAL) / (said - own[key] + TRUST), 2)
-        for key, (said, right) in counts.items()
+        **weights,
+        **{key: _phrase_weight(counts[key][0] - said, counts[key][1] - own_right[key]) for key, said in own.items()},
     }
 
 
@@ -84,13 +93,12 @@ def fit(examples: Sequence[Labelled], priors: Mapping[str, float]) -> Fitted:
     """Weights that make the labels likely, near the priors; vectors are heard by a head fitted without each person."""
     heard = [replace(one.heard, vectors=told) for one, told in zip(examples, _left_out_odds(examples), strict=True)]
     counts = phrase_counts(examples)
-    told = [
-        relationship.features(one, phrase_weights(counts, but=who)) for one, who in zip(heard, examples, strict=True)
-    ]
+    phrases = phrase_weights(counts)
+    told = [relationship.features(one, _but(who, phrases, counts)) for one, who in zip(heard, examples, strict=True)]
     return Fitted(
         weights=_weights(examples, told, {name: value for name, value in priors.items() if name != VECTORS}),
         with_vectors=_weights(examples, told, priors),
-        phrases=phrase_weights(counts),
+        phrases=phrases,
         head=fit_head(examples),
     )
 

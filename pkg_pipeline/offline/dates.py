@@ -15,6 +15,7 @@ from typing import Any
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import pattern, table
+from pkg_pipeline.offline.holidays import next_holiday
 
 FRIDAY, SUNDAY = 4, 6
 FORGIVEN_DAYS = 30
@@ -101,11 +102,6 @@ def _in_days(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date
     return today + timedelta(days=rule.get("days", 0))
 
 
-def _tomorrow(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
-    """What is said of a part of no day ("in the morning") is the next day's."""
-    return today + timedelta(days=1)
-
-
 def _span(today: date, m: re.Match[str], rule: Words, words: Words) -> date:
     found = m.groupdict()
     count = rule.get("n") or _number(found.get("n"), words)
@@ -133,11 +129,10 @@ def _week_part(today: date, _m: re.Match[str], rule: Words, _words: Words) -> da
     return _weekday(today, rule.get("day", SUNDAY), rule.get("weeks", 0))
 
 
-def _week_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    """The end of a week is its Friday, of one whose Friday is over its Sunday."""
-    weeks = rule.get("weeks", 0)
-    friday = _weekday(today, FRIDAY, weeks)
-    return friday if friday >= today else _weekday(today, SUNDAY, weeks)
+def _before_weekend(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
+    """The Friday of the week, where it is over the Sunday."""
+    friday = _weekday(today, FRIDAY, 0)
+    return friday if friday >= today else _weekday(today, SUNDAY, 0)
 
 
 def _month_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
@@ -156,10 +151,15 @@ def _named_month(today: date, m: re.Match[str], rule: Words, words: Words) -> da
     return date(year, month, rule["day"]) if "day" in rule else _last_day(year, month)
 
 
-def _holiday(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    month, day = map(int, _by_beginning(m["holiday"], words["holidays"]).split("-"))
-    found = date(today.year, month, day)
-    return found if found >= today else found.replace(year=today.year + 1)
+def _holiday(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
+    """The next day of that name; ``within``: not so many days ahead ("年前" in May is no new year's)."""
+    found = next_holiday(_by_beginning(m["holiday"], words["holidays"]), today)
+    return None if found is None or (found - today).days > rule.get("within", 400) else found
+
+
+def _lunar_day(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
+    """A day of the first or the last month of the Chinese lunar year: "腊月二十"."""
+    return next_holiday(f"lunar {words['lunar_months'][m['month']]} {_number(m['day'], words)}", today)
 
 
 def _calendar_day(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
@@ -201,18 +201,19 @@ def _day_of_month(today: date, m: re.Match[str], rule: Words, words: Words) -> d
 _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]] = {
     "no_day": _no_day,
     "part_of_day": _in_days,
-    "part_of_tomorrow": _tomorrow,
+    "part_of_tomorrow": _in_days,
     "in_days": _in_days,
     "span": _span,
     "weekday": _named_weekday,
     "weekday_of_month": _weekday_of_month,
     "weekend": _weekend,
-    "week_end": _week_end,
+    "before_weekend": _before_weekend,
     "week_part": _week_part,
     "month_end": _month_end,
     "year_end": _year_end,
     "named_month": _named_month,
     "holiday": _holiday,
+    "lunar_day": _lunar_day,
     "day_and_month": _calendar_day,
     "week_of": _week_of,
     "slashed": _slashed,

@@ -6,7 +6,8 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from benchmarks.demo_truth import TRUTH, judge, read_demo
+from benchmarks.demo_truth import TRUTH, items_of, judge
+from pkg_pipeline_tests import read_demo
 
 FLOORS = {
     "open list": (0.88, 0.54),
@@ -20,9 +21,11 @@ FLOORS = {
 """Precision and recall just below what was reached (docs/figures.md)."""
 
 
-def test_the_lists_of_the_demo_are_as_right_as_they_were(database_url: str, tmp_path: Path) -> None:
+def test_the_lists_of_the_demo_are_as_right_as_they_were(read_demo_url: str, tmp_path: Path) -> None:
     truth = json.loads(TRUTH.read_text("utf-8"))
-    judged = judge(read_demo(tmp_path, database_url, datetime.fromisoformat(truth["now"])), truth["items"])
+    assert datetime.fromisoformat(truth["now"]) == read_demo.NOW
+    with read_demo.opened(read_demo_url, tmp_path) as memory:
+        judged = judge(items_of(memory), truth["items"])
     reached = {measure: judged.of(measure) for measure in FLOORS}
     below = {
         measure: (one.precision, one.recall)

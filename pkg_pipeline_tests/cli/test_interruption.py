@@ -20,6 +20,8 @@ from pkg_pipeline_tests.cli.test_run import conversation
 
 WITHIN_SECONDS = 5.0
 SUMMARIES = "interaction_summaries"
+DAYS = 24
+"""Of talk, a day each; more of them are summarised than are asked about at once."""
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def fake() -> Iterator[FakeAnthropic]:
 
 
 def with_model(program: Program, fake: FakeAnthropic, tmp_path: Path) -> Program:
-    """Forty days of talk, to be summarised by the local model, two in a question."""
+    """``DAYS`` days of talk, to be summarised by the local model, two in a question."""
     program.variables.update(
         PKG_LLM="anthropic",
         ANTHROPIC_API_KEY="k",
@@ -38,7 +40,7 @@ def with_model(program: Program, fake: FakeAnthropic, tmp_path: Path) -> Program
         PKG_TALKS_TOGETHER="2",
     )
     file = tmp_path / "talk.jsonl"
-    file.write_text(conversation(40), encoding="utf-8")
+    file.write_text(conversation(DAYS), encoding="utf-8")
     program.ok("import", file)
     return program
 
@@ -69,14 +71,14 @@ def test_what_is_being_summarised_is_kept_and_the_rest_is_given_back(
     assert time.monotonic() - began < WITHIN_SECONDS
     assert (ended, said.count("stopped; what was committed stays")) == (code, 1), said
     assert "Traceback" not in said
-    assert len(fake.journal) < 20, "it was over before the signal came"
+    assert 2 * len(fake.journal) < DAYS, "it was over before the signal came"
     assert counted(url, "pkg.interaction_summaries") == 2 * len(fake.journal), "paid work was thrown away"
     assert counted(url, "pkg.leases") == 0
     assert counted(url, "dagster.runs WHERE status NOT IN ('CANCELED', 'SUCCESS')") == 0
     fake.script.replace([])
     program.ok(*command)
-    assert counted(url, "pkg.interaction_summaries") == 40
-    assert len(fake.journal) == 20, "something was asked for twice"
+    assert counted(url, "pkg.interaction_summaries") == DAYS
+    assert 2 * len(fake.journal) == DAYS, "something was asked for twice"
 
 
 def test_a_model_that_takes_its_time_does_not_hold_up_the_end(
@@ -92,7 +94,7 @@ def test_a_model_that_takes_its_time_does_not_hold_up_the_end(
     assert ended == 143
     assert len([one for one in said.strip().splitlines() if not one.startswith("interactions: ")]) == 1, said
     assert servers(program.home) == []
-    assert program.ok("stats", "--json").json["total_interactions"] == 40
+    assert program.ok("stats", "--json").json["total_interactions"] == DAYS
 
 
 def test_a_reader_who_leaves_is_no_error(given: Program, tmp_path: Path) -> None:

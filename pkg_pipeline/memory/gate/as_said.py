@@ -29,14 +29,17 @@ def as_said(
     *,
     least: float = SHARED,
     told: str = "",
+    may_invent: bool = False,
 ) -> str | None:
     """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
 
     The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
     ``least``: more than this share of its meanings stands in them, where there is no quote. ``told``: what was told
-    before, whose sentences are not told again.
+    before, whose sentences are not told again. ``may_invent``: what the text tells need not follow from them.
     """
-    if checker.words(text, is_part=bool(quote)) is not None or (not quote and testimony.invented(text) is not None):
+    if checker.words(text, is_part=bool(quote)) is not None:
+        return None
+    if not quote and not may_invent and testimony.invented(text) is not None:
         return None
     spoken = [one for one in testimony.spoken.every if not told or _plain(one) not in told]
     wanted = meant(text)

@@ -6,11 +6,12 @@ Each function returns the published record or None, with reasons in the ``DropLo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from pkg_pipeline.memory.gate.amounts import COMPARED_DIGITS
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.fact_values import day_of, is_of_type, is_wished
+from pkg_pipeline.memory.gate.fact_values import day_of, is_of_type, is_over, is_wished, written_day
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.number_words import folded
@@ -64,17 +65,15 @@ def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -
         return log.note(part, evidence)
     if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
         return log.note(part, "its confidence or type is out of range")
-    value = _value_in(item.value, evidence, checker)
-    if value is None and item.fact_type == "family" and _is_declined_in(item.value, evidence):
-        value = item.value.strip()
-    if value is None and item.fact_type == "birthday" and is_wished(item.value, evidence, checker):
-        value = item.value.strip()
+    value = _value_of(item, evidence, checker)
     if value is None:
         return log.note(part, "its value is not in the cited messages")
     if not is_of_type(item.fact_type, value):
         return log.note(part, "its value has not the form of its type")
     if is_credential(item.fact_type, value) or is_credential(item.fact_type, evidence.quote):
         return log.note(part, "is a password, key or code")
+    if not item.is_ended and is_over(item.fact_type, value, evidence):
+        return log.note(part, "holds no longer by its messages")
     if (reason := _type_reason(item.fact_type, evidence, checker)) is not None:
         return log.note(part, reason)
     if gives_orders(f"{item.fact_type}: {item.value}") or foreign(item.fact_type, checker.held) is not None:
@@ -130,6 +129,17 @@ def due_of(answered: str | None, evidence: Evidence, part: str, checker: Checker
     return due
 
 
+def _value_of(item: CandidateFact, evidence: Evidence, checker: Checker) -> str | None:
+    """The value as it is kept, or None where the cited messages do not say it; a birthday as a day."""
+    is_day_wished = item.fact_type == "birthday" and is_wished(item.value, evidence, checker)
+    value = _value_in(item.value, evidence, checker)
+    if value is None and (is_day_wished or _is_declined_in(item.value, evidence)):
+        value = item.value.strip()
+    if value is None or item.fact_type != "birthday":
+        return value
+    return written_day(value, checker.local_date(evidence.messages[-1]))
+
+
 def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
     """The source's spelling of a fact's value, or the answered one where only its form differs.
 
@@ -149,10 +159,9 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
         return value.strip()
     if _is_day_in(value, evidence, checker):
         return value.strip()
-    parts = set(_PART.findall(folded(value)))
-    if len(parts) > 1 and any(parts <= set(_PART.findall(folded(message.text))) for message in evidence.messages):
-        return value.strip()
-    return None
+    parts = _PART.findall(folded(value))
+    said = (_PART.findall(folded(message.text)) for message in evidence.messages)
+    return value.strip() if len(parts) > 1 and any(_stand_together(parts, one, str.__eq__) for one in said) else None
 
 
 def _is_declined_in(value: str, evidence: Evidence) -> bool:
@@ -161,7 +170,14 @@ def _is_declined_in(value: str, evidence: Evidence) -> bool:
     said = [_CYRILLIC.findall(folded(message.text)) for message in evidence.messages]
     if not wanted or len(wanted) != len(value.split()):
         return False
-    return any(all(any(_is_form(one, word) for word in words) for one in wanted) for words in said)
+    return any(_stand_together(wanted, words, _is_form) for words in said)
+
+
+def _stand_together(wanted: Sequence[str], words: Sequence[str], is_same: Callable[[str, str], bool]) -> bool:
+    """Whether words stand beside each other in any order, with one more at most: not those of two relatives."""
+    length = len(wanted) + 1
+    stretches = (words[at : at + length] for at in range(max(1, len(words) - length + 1)))
+    return any(all(any(is_same(one, word) for word in stretch) for one in wanted) for stretch in stretches)
 
 
 def _is_form(one: str, word: str) -> bool:

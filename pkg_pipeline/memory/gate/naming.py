@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -18,6 +19,10 @@ _WORD: Final = re.compile(rf"[^\W\d_{HAN}]+(?:[-][^\W\d_{HAN}]+)*")
 _OBLIQUE: Final = re.compile(r"[уыеиюоь]м?$|ой$|ей$")
 _PATRONYMIC: Final = re.compile(r"(?:ич|вна|ыч|ична)$")
 _SHORTEST: Final = 3
+_PARTICLES: Final = frozenset(
+    ("van", "von", "der", "den", "de", "del", "di", "da", "dos", "du", "le", "la", "al", "el")
+)
+"""Small words within a surname."""
 _ALONE: Final = re.compile(r"([A-ZА-ЯЁ][a-zа-яё]{2,})(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b)")
 
 
@@ -77,12 +82,19 @@ def _is_part(last: Named, named: Named) -> bool:
     return last.person == named.person
 
 
+def _called(listed: str) -> str:
+    """A name as it is listed without what only says who that is ("Moira at the School", "Оля мама Глеба")."""
+    first, *more = listed.split() or [""]
+    named = itertools.takewhile(lambda part: not part[0].islower() or part in _PARTICLES, more)
+    return " ".join([first, *named]) if first[:1].isupper() else listed
+
+
 @lru_cache(maxsize=64)
 def _bearers(people: tuple[Person, ...]) -> Mapping[str, tuple[Person, ...]]:
     """Who bears a name with a key."""
     found: dict[str, tuple[Person, ...]] = {}
     for person in people:
-        for key in _forms((person.name,)):
+        for key in _forms((_called(person.name),)):
             found[key] = (*found.get(key, ()), person)
     return found
 

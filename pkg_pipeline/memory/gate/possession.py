@@ -38,7 +38,9 @@ def _owned(clause: str, scene: Scene) -> Iterator[tuple[Named, str]]:
         behind, before = clause[one.end :], _WORD.findall(clause[: one.start])
         if is_han(one.word):
             found = _HAN_OWNED.match(behind)
-            if found is not None and (behind.startswith("的") or _is_kin(found[1], "zh")):
+            said = "".join(scene.spoken.texts)
+            is_owned = found is not None and any(f"{who}{found[1]}" in said for who in "我你您")
+            if found is not None and (behind.startswith("的") or is_owned or _is_kin(found[1], "zh")):
                 yield one, found[1]
         elif is_cyrillic(folded(one.word)):
             if before and not is_nominative(one) and clause[: one.start].endswith(f"{before[-1]} "):

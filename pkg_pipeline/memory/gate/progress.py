@@ -187,7 +187,8 @@ def says_cancelled(messages: Sequence[SourceMessage], quote: str = "", matter: s
     The quoted words themselves may not tell that it was done.
     """
     wanted = content(matter)
-    if tells_done(quote) and not has("cancel", quote):
+    is_moved = any(one.kind in EXACT for one in mentions(quote, ANY_DAY))
+    if (tells_done(quote) or is_moved) and not has("cancel", quote):
         return False
     return any(gives_up(one, wanted) for message in messages for one in sentences(message.text))
 

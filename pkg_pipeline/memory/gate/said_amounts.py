@@ -27,6 +27,7 @@ from pkg_pipeline.memory.gate.wording import meaning
 from pkg_pipeline.memory.languages import entries, word_set
 from pkg_pipeline.memory.languages.scripts import HAN
 
+_NUMBER_IN = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
 SMALL = 1000
 """A text about talks may count them, and the days between them, up to here."""
 
@@ -202,3 +203,21 @@ def unsaid_rate(text: str, said: Sequence[str], around: Sequence[str]) -> str | 
     told = spelled("\n".join((*said, *around)), loosely=True)
     theirs = {next(group for group in match.groups() if group) for match in _rates().finditer(told)}
     return next((one for one in mine if one not in theirs and (theirs or one not in told)), None)
+
+
+def other_total(text: str, said: Iterable[str]) -> str | None:
+    """A number that a text gives as a total, where only other totals were said; None if there is none."""
+    totals = {number for one in said for number in _totals(one)}
+    return next((number for number in _totals(text) if number not in totals), None) if totals else None
+
+
+def _totals(text: str) -> list[str]:
+    """The numbers of the clauses that tell a total, without the zeros that end them ("138" for 138 thousand)."""
+    clauses = [part for part in re.split(r"[,;.](?!\d)|[，。；]", spelled(text)) if _total().search(part)]
+    found = [re.sub(r"\D", "", number) for part in clauses for number in _NUMBER_IN.findall(part)]
+    return [number.rstrip("0") for number in found if len(number) > 1]
+
+
+@cache
+def _total() -> re.Pattern[str]:
+    return re.compile("|".join(source for _, source in entries("quantities", "total")), re.IGNORECASE)

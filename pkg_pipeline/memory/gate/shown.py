@@ -13,7 +13,7 @@ from typing import Final
 from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, shows
 from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.claims import claim_of
-from pkg_pipeline.memory.gate.duty import has
+from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
@@ -41,6 +41,8 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     With a quote the messages are those of one matter: whoever else they tell something like it of is a doubt.
     """
     scene = _scene(text, spoken, people)
+    if any(_is_crossed(text, message.text) for message in spoken.messages):
+        return text
     for clause in clauses_of(text):
         if _is_turned(clause, scene) or not (quote or _is_done(clause, scene)):
             return clause
@@ -133,6 +135,20 @@ def _is_turned(clause: str, scene: Scene) -> bool:
     bare = [text for said, text, _ in against if not said.denied]
     is_bare = any(content(text) & mine.plain or text in {answer for answer, _ in answers} for text in bare)
     return bool(theirs) and (against == theirs or is_bare or any(one.denied & mine.plain for one, _, _ in against))
+
+
+def _is_crossed(text: str, said: str) -> bool:
+    """Whether a text denies of the one thing and tells of the other what was said the other way round."""
+    denied, plain = _sides(parts_of(text))
+    theirs, so = _sides(parts_of(said)) if denied and plain else (denied, plain)
+    return bool(denied & so - theirs) and bool(plain & theirs - so)
+
+
+def _sides(clauses: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The meanings that clauses with a denial have and others do not, and the reverse."""
+    denied = frozenset(one for clause in clauses if polarity(clause).denies for one in content(clause))
+    plain = frozenset(one for clause in clauses if not polarity(clause).denies for one in content(clause))
+    return denied - plain, plain - denied
 
 
 def _asked_before(unit: Unit, scene: Scene) -> str:

@@ -81,10 +81,10 @@ def _told(sentence: str, checker: Checker, whole: Testimony, before: str, most: 
     if unshown is not None and not whole.is_digest:
         said = as_said(sentence, "", whole, checker, told=before)
         if said is None and (fault is None or whole.figures(sentence) is None):
-            said = as_said(sentence, "", whole, checker, least=0, told=before)
+            said = as_said(sentence, "", whole, checker, least=0, told=before, may_invent=fault is None)
     if unshown is not None and said is not None and words + word_count(said) <= most:
         return said, unshown.told_as_said()
-    return (" ".join(sentence.split()), None) if fault is None else (None, fault)
+    return (" ".join(sentence.split()), None) if unshown is None or whole.is_digest else (None, unshown)
 
 
 def joined(parts: Sequence[str]) -> str:

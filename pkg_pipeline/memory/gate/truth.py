@@ -21,7 +21,7 @@ from pkg_pipeline.memory.gate.people import Known as KnownPeople
 from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
-from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
+from pkg_pipeline.memory.gate.said_amounts import Said, other_total, said_in, unsaid, unsaid_rate
 from pkg_pipeline.memory.gate.shown import is_far, retelling, says_too_little, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
@@ -221,6 +221,8 @@ class Testimony:
         if (rate := unsaid_rate(rest, self.texts, self.around)) is not None:
             return Fault("names another rate than its messages", rate)
         if not self.is_digest and (word := misbound(plain, self.messages, self.bases)) is not None:
+            return Fault("says of one thing what its messages say of another", word)
+        if not self.is_digest and (word := other_total(plain, [message.text for message in self.messages])) is not None:
             return Fault("says of one thing what its messages say of another", word)
         if (label := _unsaid_label(text, self.texts)) is not None:
             return Fault("names another variant than its messages", label)

@@ -30,6 +30,9 @@ _CLAUSE: Final = re.compile(
 _HAN_FIRST: Final = re.compile(f"[{_HAN}]")
 CHARACTERS_A_WORD: Final = 2
 _SHORTEST: Final = 3
+SHORT_WORD: Final = 5
+"""A word of so many letters ends within those by which others are known: "cats", "воду"."""
+_ENDING: Final = re.compile(r"(?<=[а-я]{3})[аеиоуыэюяьй]$|(?<=[a-rt-z]{3})s$")
 _DAY: Final = " ; "
 """Stands for a day that the text names."""
 _COUNT: Final = re.compile(r"\d\d|\d[.,:]\d")
@@ -55,7 +58,8 @@ def meaning(word: str) -> str:
         found = begins.get(word[:length])
         if found is not None and (length >= STEM_LETTERS or length == len(word) or len(word) - length <= 2):
             return found
-    return word[:STEM_LETTERS]
+    stem = word[:STEM_LETTERS]
+    return _ENDING.sub("", stem) if len(word) <= SHORT_WORD else stem
 
 
 @lru_cache(maxsize=16_384)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, has
-from pkg_pipeline.memory.gate.foreign import digits
+from pkg_pipeline.memory.gate.foreign import digits, without_addresses
 from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
-from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, meant
+from pkg_pipeline.memory.gate.nearest import Sentences, Unit, clauses_of, is_question, meant
+from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known, find_person
 from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
+from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
@@ -25,6 +29,8 @@ COMPARED_DIGITS = 6
 """Digits at the end of a number by which it is known in a text."""
 NEAR = (20, 45, 200)
 """Characters before a value in which a word says whose it is, the nearest first."""
+KIN_STEM = 3
+"""Letters of a word for a relative that stay in all its cases."""
 THIRD = ("third", "theirs", "him")
 """Signs of somebody told of without a name."""
 
@@ -171,17 +177,26 @@ def is_about(
     people = checker.source.participants
     spoken = checker.testimony(evidence.messages, people).spoken
     scene = Scene(spoken, people, (*others_named(spoken.texts, people), *([] if person else [name])))
-    unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
+    told = without_addresses(message.text)  # no name is read in an address
+    unit = Unit(message, told, without_addresses(_sentences_of(evidence.quote, message.text)))
     text, one = unit.text, Named(0, len(name), name, person)
     there = [other for other in scene.names(text) if not scene.is_called(other, text, unit)]
     there = [other for other in there if other.word not in relatives]
     named = [other for other in there if is_known(other)]
     is_sender = person == message.sender
+    if relatives and person is not None and _is_kin_of(relatives, text, there, is_sender, len(people)):
+        return True
     if any(one.is_same(other) for other in there):
         return True
     if person is None and not named and comparable(name) in comparable(text):
         return True
-    nearest = _sign_before(value, text)
+    nearest = _sign_before(value, _sentences_of(evidence.quote, message.text))
+    if nearest == "theirs" and not relatives and is_sender:
+        return False
+    if nearest == "none" and (asked := _asked_of(spoken, unit)) is not None:
+        is_sender = is_sender and asked != "theirs"
+        if asked == "theirs" and person is not None:
+            return not is_sender and person != message.sender and len(people) > DIRECT
     text = text.replace(relatives, " ") if relatives else text
     if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
@@ -192,8 +207,38 @@ def is_about(
     if shows("yours", text):
         is_thanked = is_sender and nearest == "none" and not named
         return is_thanked or (not is_sender and person is not None)
-    cited = [other for m in evidence.messages for other in scene.names(m.text)]
-    return is_sender or person is None or any(map(one.is_same, cited))
+    cited = [(other, m) for m in evidence.messages for other in scene.names(m.text)]
+    told = [other for other, m in cited if not scene.is_called(other, m.text, Unit(m, m.text, m.text))]
+    return is_sender or person is None or any(map(one.is_same, told))
+
+
+def _asked_of(spoken: Sentences, unit: Unit) -> str | None:
+    """Whose it was asked for right before ("her number?"): theirs or yours; None where that was not asked."""
+    before = spoken.before(unit)
+    if before is None or before.sender == unit.message.sender:
+        return None
+    asked = [one for one in sentences(before.text) if is_question(one) or has("ask", one)]
+    signs = [sign for sign in ("theirs", "yours") for one in asked if shows(sign, one)]
+    return signs[0] if len(set(signs)) == 1 or (signs and signs[0] == "theirs") else None
+
+
+def _is_kin_of(kin: str, text: str, names: Sequence[Named], is_sender: bool, count: int) -> bool:
+    """Whether the words right before a relative leave them to the sender ("the wife laughed"), or to the only other one
+    ("your mother"), whoever the rest of the text is about.
+    """
+    stem = kin.split()[0].casefold()
+    stem = stem[:-1] if len(stem) > KIN_STEM else stem
+    place = re.search(
+        rf"(?<![^\W\d_])(?<!['’]s ){re.escape(stem)}" if not is_han(stem) else re.escape(stem), text.casefold()
+    )
+    if place is None:
+        return False
+    lead = _CLAUSES.split(text[: place.start()])[-1]
+    near = lead[-NEAR[0] :]
+    if shows("yours", near):
+        return not is_sender and count == DIRECT and not shows("theirs", near)
+    is_plain = not any(one.end <= place.start() for one in names) and not shows("theirs", near)
+    return is_sender and is_plain and not shows("him", near)
 
 
 def _sign_before(value: str, text: str) -> str:
@@ -201,6 +246,7 @@ def _sign_before(value: str, text: str) -> str:
     lead = next((lead for clause in _CLAUSES.split(text) if (lead := _before(value, clause)) is not None), None)
     if lead is None:
         return ""
+    lead = _of_kin().sub(lambda found: f" {found[found.lastgroup or 0]}", folded(lead))
     for size in NEAR:
         near = lead[-size:]
         shown = [sign for sign in ("yours", "theirs") if shows(sign, near)]
@@ -209,6 +255,13 @@ def _sign_before(value: str, text: str) -> str:
         if shown:
             return shown[0] if len(shown) == 1 else ""
     return "none"
+
+
+@cache
+def _of_kin() -> re.Pattern[str]:
+    """Whose relative is told of ("my sister"): whatever follows is not the writer's."""
+    rows = [table(language, "agents") for language in folders("agents")]
+    return re.compile("|".join(rf"(?<!\w)(?:{row['my']})(?P<k{at}>{row['belongs']})" for at, row in enumerate(rows)))
 
 
 def _before(value: str, clause: str) -> str | None:

@@ -176,11 +176,13 @@ class _Gate:
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
         reason = self._unproven(change, evidence, f"{shown.text} {shown.quote}")
-        if reason is None and change.to in ("done", "perhaps_done") and not self.is_measured:
-            reason = of_another(shown, evidence, quoted, self.source)
+        if reason is None and not self.is_measured:
+            reason = of_another(change, shown, evidence, quoted, self.source)
         if reason is not None:
             return self.log.note(part, reason, may_mend=True)
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
+        if change.to == "renewed" and due is None and (change.due_date or "").strip():
+            return None  # for a day that nobody named
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
             testimony = self._testimony(evidence, (shown.text, shown.quote))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
+from pkg_pipeline.memory.gate.agents import shows, sign_in
 from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
 from pkg_pipeline.memory.gate.naming import is_known, names_in
@@ -23,15 +23,16 @@ from pkg_pipeline.memory.gate.progress import (
     tells_completed,
     touched,
 )
-from pkg_pipeline.memory.gate.things import tells
-from pkg_pipeline.memory.gate.wording import content, tokens
-from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.items.completion import is_completed
+from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
+from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
-from pkg_pipeline.memory.languages import table
+from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 
-SPOKEN_OF: Final = 3
-"""So many messages back a matter is still spoken of."""
+ANOTHER = "tells of another matter"
+NOT_DONE = "is not said to be done by the messages that it cites"
 
 
 def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
@@ -73,7 +74,7 @@ def _is_refused(last: SourceMessage) -> bool:
 def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceMessage]) -> str | None:
     """Why messages do not prove what is said to have become of an item, or None. ``matter``: its words."""
     if state == "done" and not says_done(evidence.messages, evidence.quote, talk, matter):
-        return "is not said to be done by the messages that it cites"
+        return NOT_DONE
     if state == "cancelled" and not says_cancelled(evidence.messages, evidence.quote, matter):
         return "is not said to be cancelled by the messages that it cites"
     if state == "renewed" and not may_renew(evidence.quote):
@@ -85,42 +86,57 @@ def untold(evidence: Evidence) -> str | None:
     """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed."""
     if any(message.attachments or tells_completed(message.text) for message in evidence.messages):
         return None
-    return "is not said to be done by the messages that it cites"
+    return NOT_DONE
 
 
-def _stands_alone(words: str, quoted: SourceMessage, source: ReadingInput, said: frozenset[str]) -> bool:
-    """Whether what is ``said`` of some thing stands where nothing before speaks of an item, by its ``words``."""
-    things = [word for word, one in tokens(quoted.text) if one in said and not (tells(word) or has("agrees", word))]
-    talk = next(one for one in source.talks if quoted in one.messages)
-    before = [m.text for m in talk.messages if 0 <= quoted.number - m.number <= SPOKEN_OF]
-    return bool(things) and not meant(words) & frozenset(one for text in before for one in meant(text))
-
-
-def _is_of_others(sentence: str, source: ReadingInput) -> bool:
+def _is_of_others(sentence: str, source: ReadingInput, matter: Matter) -> bool:
     """Whether a sentence is about what belongs to somebody who takes no part ("Bob sent his lease")."""
     people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
     named = [one for one in names_in(sentence, people) if one.person is None and is_known(one)]
-    own = [table(language, "agents")["of_another"] for language in ("en", "ru")]
-    is_theirs = any(re.search(source, folded(sentence)) for source in own)
-    return any(is_theirs or sentence[one.end :].startswith(("的", "'s ", "’s ")) for one in named)
+    plain = folded(sentence)
+    own = [table(language, "agents")["of_another"] for language in folders("agents")]
+    is_theirs = any(re.search(one, plain) for one in own)
+    if is_theirs and sign_in("kin", sentence) is not None:
+        return True
+    if any(shows("of_kin", part) and not matter.names_in(part) for part in parts_of(sentence)):
+        return True
+    by_name = [table(language, "agents")["of_another"] for language in ("en", "ru")]
+    is_named = any(re.search(one, plain) for one in by_name)
+    return any(is_named or sentence[one.end :].startswith(("的", "'s ", "’s ")) for one in named)
 
 
-def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput) -> str | None:
+def of_another(
+    change: CandidateChange, shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput
+) -> str | None:
     """Why the quoted words are of another matter (another shown item, or the same deed to another thing), or None."""
-    names = content(" ".join(person.name for talk in source.talks for person in talk.participants))
-    words = f"{shown.text} {shown.quote}"
-    said = meant(evidence.quote) - names - acknowledging()
+    people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
+    names = content(" ".join(person.name for person in people))
+    words, said = touched([quoted], evidence.quote), meant(evidence.quote) - names - acknowledging()
+    matter = matter_of((shown.text, shown.quote), quoted.sent_at.date(), people)
 
     def shared(item: ShownItem) -> frozenset[str]:
         return said & meant(f"{item.text} {item.quote}")
 
-    is_apart = any(has("apart", one) for one in touched([quoted], evidence.quote))
+    if change.to != "cancelled" and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
+        return ANOTHER
+    if change.to not in ("done", "perhaps_done"):
+        return None
+    is_apart = any(has("apart", one) for one in words)
     is_named = is_apart or any(len(shared(one)) > 1 for one in source.shown)
-    is_other = not shared(shown) and (is_named or _stands_alone(words, quoted, source, said))
+    is_asked = is_asked_for(matter, quoted, source.messages)
+    is_other = not is_asked and ends_another(
+        f"{shown.text} {shown.quote}", shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names
+    )
+    is_owners = shown.owner not in ("self", "them") or (shown.owner == "self") == quoted.sender.is_self
+    if not is_owners and any(shows("first", part) for part in parts_of(evidence.quote)):
+        return ANOTHER
+    if not is_completed(matter, evidence, quoted, source.messages):
+        return NOT_DONE
     if (
-        is_other
-        or any(_is_of_others(one, source) for one in touched([quoted], evidence.quote))
-        or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names)
+        (is_named and not shared(shown))
+        or (not is_asked and matter.only_belongs_in(evidence.quote))
+        or any(_is_of_others(one, source, matter) for one in words)
+        or is_other
     ):
-        return "tells of another matter"
+        return ANOTHER
     return None

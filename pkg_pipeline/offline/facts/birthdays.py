@@ -22,12 +22,15 @@ ANSWERED: Final = 0.93
 BARE_WORDS: Final = 9
 SPOKEN_OF: Final = 6
 """Messages within which a day without its month is of the same month."""
+TAG_WORDS: Final = 4
 LOOSE: Final = ("in_days", "weekday")
 _CLOCK: Final = re.compile(r"\d ?(?:am|pm)\b|\d[:.]\d\d|\bat \d|\bв \d|[\d一二三四五六七八九十]点", re.IGNORECASE)
 """A time of day: what is told is a party."""
 _LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
 """A day of another calendar is another day each year."""
 _BORN: Final = re.compile(r"\bborn\b|родил|出生", re.IGNORECASE)
+_BEGINS: Final = re.compile(r"\W*\d")
+"""A day that stands in a sentence of its own ("mum's 70th. 14 Nov")."""
 _WHO: Final = re.compile(r"(?:^|[.!?,] |\b(?:and|that|и|что) )(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})(?:['’]s)? ?$")
 """A name that no list has, right before what tells of an age."""
 _IN_A_LIST: Final = re.compile(
@@ -41,12 +44,19 @@ _YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
 
 def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     for sentence in line.sentences:
-        if is_question(any_cue("reminds").sub("", any_cue("asks_back").sub("", sentence.text))):
+        if is_question(_without_tag(any_cue("reminds").sub("", any_cue("asks_back").sub("", sentence.text)))):
             continue
         ways = (_listed, _told, _wished, _answered)
         found = next((fact for way in ways if (fact := way(sentence, line, reading)) is not None), None)
         if found is not None:
             yield found
+
+
+def _without_tag(text: str) -> str:
+    """A sentence without the short question behind its last comma ("60 on 20 March, are you coming?")."""
+    told, _, tag = text.rpartition(", ")
+    is_told = any(map(str.isdigit, told)) and len(tag.split()) <= TAG_WORDS and not any(map(str.isdigit, tag))
+    return told if is_told else text
 
 
 def _listed(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
@@ -70,10 +80,15 @@ def _name_before(lead: str, line: Line) -> str | None:
 def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     text = sentence.text
     said = cue(line.language, "birthday").search(text)
+    after = next((one for one in line.sentences if one.place == sentence.place + 1), None)
+    whole = sentence
+    if said is not None and after is not None and not find_dates(text, line.language, line.day):
+        text = f"{text} {after.text}" if _BEGINS.match(after.text) else text
+        whole = replace(sentence, text=text)
     is_feast = said is not None and cue(line.language, "feast").search(text) is not None
     if said is None or is_feast or cue(line.language, "wished").match(text):
         return None
-    day = None if _LUNAR.search(text) else _only_day(sentence, line, reading)
+    day = None if _LUNAR.search(text) else _only_day(whole, line, reading)
     if day is None or cue(line.language, "unreal").search(text[: said.start()]):
         return None
     whose = _nearest(text, said.span(), line, reading)
@@ -90,6 +105,8 @@ def _only_day(sentence: Sentence, line: Line, reading: Reading) -> FoundDate | N
     vague = cue(line.language, "vague_day")
     around = [sentence.text[max(0, one.start - 8) : one.end] for one in found]
     exact = [one for one, near in zip(found, around, strict=True) if not vague.search(near) and not one.is_deadline]
+    if any(one.kind not in LOOSE for one in exact):
+        exact = found = [one for one in exact if one.kind not in LOOSE]
     if any(one.kind in LOOSE for one in exact) and _CLOCK.search(sentence.text):
         return None
     return exact[0] if len({one.day for one in exact}) == 1 and len(exact) == len(found) else None

@@ -14,10 +14,10 @@ from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
-from pkg_pipeline.offline.facts.plain import is_meant, plainly
+from pkg_pipeline.offline.facts.plain import Plainly, is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
 from pkg_pipeline.offline.facts.ways import Way, ways_of
-from pkg_pipeline.offline.facts.whose import UNSAID, asked_before
+from pkg_pipeline.offline.facts.whose import UNSAID, asked_before, marked
 from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
@@ -29,6 +29,7 @@ SURE_RULE: Final = "rule is sure"
 """The feature of what a rule is sure of."""
 OUTRIGHT: Final = "said outright"
 """The feature of what the words say of who speaks or of who is named right there."""
+SAID_OF_ANOTHER: Final[Named] = {"the words say another": 1.0}
 BEGINNING: Final = 3
 ANSWER_CHARS: Final = (40, 12)
 """Of an answer at most, by words and by Chinese characters."""
@@ -42,6 +43,10 @@ _QUOTE: Final = re.compile(r'["“”«»]')
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
 
 
+_ONE_TELLING: Final = re.compile(
+    r"[\s,，·|｜(（—–-]{0,3}(?:(?:at|with|for|in|as|of|в|во|на|из|от)\s+|的|做|当|任|是)?(?:the |an? )?", re.IGNORECASE
+)
+"""Between a job and its employer."""
 _OF_ALL: Final = frozenset({"short", "long", "first", "only sentence", "of several", "Chinese", "Russian"})
 """Features that say the same of whomever."""
 
@@ -85,18 +90,52 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             is_called = mention.kind == "position" and _is_called(mention, text, sentence.language)
             if not is_called and not any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
                 kept.append(mention)
+        plains = _plain_of(kept, text, sentence, line, reading)
         for mention in kept:
             count += 1
             own = _of_mention(mention, text, sentence, line, reading) | _beside(mention, kept, text)
             ways = list(_ways(mention, here, text, sentence, line, reading))
-            plain = plainly(mention, text, sentence)
+            plain = plains[mention.start, mention.end]
             if plain == "own" and "m first person" not in own and _is_topic_another(ways):
                 plain = None
             for way in ways:
                 is_plain = is_meant(plain, way.features)
                 own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
+                if plain == "yours" and not is_plain:
+                    own_way = {name: at for name, at in own_way.items() if name != SURE_RULE} | SAID_OF_ANOTHER
                 fact = _fact(mention, way, sentence, line, reading)
                 yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
+
+
+def _plain_of(
+    mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading
+) -> dict[tuple[int, int], Plainly | None]:
+    """Of whom each mention is outright, by its place; a job and its employer side by side are of the same, and a job
+    that begins a sentence behind the news of one is the writer's.
+    """
+    found = {(one.start, one.end): plainly(one, text, sentence) for one in mentions}
+    first = next((one for one in mentions if one.kind == "position" and not text[: one.start].strip()), None)
+    if first is not None and not is_question(text) and _is_own_news(sentence, line, reading):
+        found[first.start, first.end] = found[first.start, first.end] or "own"
+    work = [one for one in mentions if one.kind in ("position", "organization")]
+    told = [one for one in work if found[one.start, one.end]]
+    for one in work:
+        beside = next((of for of in told if of.kind != one.kind and _is_one_telling(one, of, text)), None)
+        if found[one.start, one.end] is None and beside is not None:
+            found[one.start, one.end] = found[beside.start, beside.end]
+    return found
+
+
+def _is_own_news(sentence: Sentence, line: Line, reading: Reading) -> bool:
+    """Whether the sentences before say that who writes got a job."""
+    before = [one for one in line.sentences if one.place < sentence.place]
+    named = any(mark.whose.way in ("named", "theirs") for one in before for mark in marked(one.text, line, reading))
+    return not named and any(says("job_news", one.text) and not is_question(one.text) for one in before)
+
+
+def _is_one_telling(one: Mention, other: Mention, text: str) -> bool:
+    end, start = min(one.end, other.end), max(one.start, other.start)
+    return end <= start and _ONE_TELLING.fullmatch(text[end:start]) is not None
 
 
 def _answers(text: str, sentence: Sentence, line: Line, reading: Reading) -> Iterator[Mention]:

@@ -20,8 +20,8 @@ LEAST: Final = 0.9
 LONGEST_ROW: Final = 140
 LONGEST_PIECE: Final = 60
 LONGEST_NAME: Final = 30
-_PIECES: Final = re.compile(r"[^,，;；|·•()（）\n]+")
-_ENDS: Final = re.compile(r" [—–-] |\.(?= |$)")
+_PIECES: Final = re.compile(r"[^,，;；|｜·•()（）\n]+")
+_ENDS: Final = re.compile(r" [—–-] |\.(?= |$)|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 
 
 def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]:

@@ -7,9 +7,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from pkg_pipeline.memory.gate.naming import is_known, names_in
-from pkg_pipeline.memory.gate.people import find_person
+from pkg_pipeline.memory.gate.people import find_person, is_first_name
 from pkg_pipeline.offline.facts.signatures import is_signed
-from pkg_pipeline.offline.facts.whose import ASKED_BEFORE, UNSAID, Whose, asked_before, by_name, last_marked
+from pkg_pipeline.offline.facts.whose import (
+    ASKED_BEFORE,
+    UNSAID,
+    Whose,
+    asked_before,
+    by_name,
+    last_marked,
+    marked,
+    role_in,
+)
 from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.reading import Line, Reading
 from pkg_pipeline.offline.weighing import is_question
@@ -34,6 +43,12 @@ SHORTEST_NAME: Final = 3
 """Letters of a name that is known without its capital."""
 BARE_WORDS, NAME_ALONE = 6, 3
 """Words beside a value that is sent alone; of a line that only names somebody."""
+_PAYEE: Final = re.compile(r",? ?[А-ЯЁ][а-яё]+ (?:[А-ЯЁ][а-яё]+ )?[А-ЯЁ]\.(?=$|[,; ])")
+_CAPITALS: Final = re.compile(r"[A-ZА-ЯЁ][\w'’-]+(?: [A-ZА-ЯЁ][\w'’-]+)*")
+_BEGUN: Final = re.compile(
+    r"\W*(?P<who>[A-ZА-ЯЁ][\w-]+(?: [A-ZА-ЯЁ][\w-]+){0,2})\s*(?:[!,.|—–:]|$)|(?P<han>[\u4e00-\u9fff]{2,4})[ ,，|｜\n]"
+)
+"""A name with which a message begins."""
 _WITH_TRADE: Final = re.compile(
     r"(?:^|[\s:,;(])(?P<who>[A-ZА-ЯЁ][\w-]{2,}(?: [A-ZА-ЯЁ][\w-]+){0,2}), (?:(?:our|the|my|наш\w?|мой) )?"
     r"(?:[a-zа-яё-]+ ?){1,3}[,:]? ?\(?$"
@@ -47,9 +62,15 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
     """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
     text = line.message.text
     before, start, end, after = span
+    if kind in ("phone", "account") and (payee := _PAYEE.match(text[end:after])):
+        end += payee.end()  # as a bank writes whose a number is
     lead, tail = _FULL_DAY.split(text[before:start])[-1], text[end:after]
     head = text.rfind("\n", 0, start) + 1
     label = text[max(before, head) : end]
+    if _is_said_own(kind, lead, line, reading):
+        return Whose("own", line.speaker)
+    if any_cue("closes").search(label):
+        return Whose("signed", line.speaker)
     found = _labelled(label, line, reading)
     if kind == "phone" and found.name is not None and _is_form(line, reading):
         return Whose("asked", line.speaker)
@@ -59,6 +80,8 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
         return Whose("signed", line.speaker)
     if found.way == "unsaid":
         found = _beside(kind, lead, tail, line, reading)
+    if found.name is not None and _is_of_sender(found.name, lead, line, reading):
+        return Whose("own", line.speaker)
     if found.way != "unsaid":
         return found if found.person or found.name else UNSAID
     is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
@@ -69,6 +92,37 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
         return Whose("own", line.speaker)
     is_sent = found.way == "unsaid" and _is_own(kind, line, reading)
     return Whose("sent", line.speaker) if is_sent else found
+
+
+def _is_said_own(kind: str, lead: str, line: Line, reading: Reading) -> bool:
+    """Whether who writes says that they can be reached by it ("new number, mum took me off her plan")."""
+    if kind not in ("phone", "email"):
+        return False
+    if any_cue("reach_me").search(_ENDED.split(lead.rstrip(" .:,"))[-1]):
+        return True
+    said = list(any_cue("own_number").finditer(lead))
+    if not said:
+        return False
+    gap, before = lead[said[-1].end() :], _ENDED.split(lead[: said[-1].start()])[-1]
+    named = [one.whose for one in marked(gap, line, reading) if one.whose.way in ("named", "theirs")]
+    is_mine = not named or (any_cue("mine").search(gap) is not None and not any(one.person for one in named))
+    return is_mine and not any(one.whose.way in ("named", "theirs") for one in marked(before, line, reading))
+
+
+def _is_of_sender(name: str, lead: str, line: Line, reading: Reading) -> bool:
+    """Whether a name beside a value is the sender's: their firm, their office, what they are behind their own name."""
+    own = {word for word in _WORD.findall(line.speaker.name) if word[0].isupper() and len(word) > SHORTEST_NAME}
+    whole = next((m.group() for m in _CAPITALS.finditer(lead) if name in m.group()), "")
+    if own & set(_WORD.findall(whole)) and not any(map(is_first_name, _WORD.findall(whole))):
+        return True
+    roles = list(cue(line.language, "role").finditer(lead))
+    if not roles or name != role_in(lead, line.language):
+        return False
+    is_place = cue(line.language, "place_role").match(roles[-1]["role"]) is not None
+    begun = _BEGUN.match(line.message.text)
+    is_self = begun is not None and by_name(begun["who"] or begun["han"], reading, line.language).person == line.speaker
+    before = lead[: roles[-1].start("role")]
+    return is_self or (is_place and bool(any_cue("own_place").search(before) or any_cue("own_place").search(lead)))
 
 
 def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:

@@ -9,7 +9,7 @@ from typing import Final
 from pkg_pipeline.offline.facts.contact_bearers import TOLD_BEFORE, of_contact
 from pkg_pipeline.offline.facts.contacts import Contact, contacts_in
 from pkg_pipeline.offline.facts.found import FoundFact, sentence_at
-from pkg_pipeline.offline.facts.whose import UNSAID, Way, Whose
+from pkg_pipeline.offline.facts.whose import UNSAID, Way, Whose, asked_before
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 from pkg_pipeline.offline.weighing import is_question
@@ -59,14 +59,17 @@ def own_words(text: str) -> str:
 
 def contact_facts(line: Line, reading: Reading, countries: Sequence[str]) -> Iterator[FoundFact]:
     text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
-    found = contacts_in(text, line.language, countries)
+    is_asked = asked_before("account", line, reading).way == "asked"
+    found = contacts_in(text, line.language, countries, is_account_asked=is_asked)
     last: Whose = UNSAID
     for place, one in enumerate(found):
         before = found[place - 1].end if place else 0
         after = found[place + 1].start if place + 1 < len(found) else len(text)
         whose = of_contact(one.kind, one.value, (before, one.start, one.end, after), line, reading)
         # what follows a contact without a word of somebody else is of the same
-        whose = last if whose.way == "unsaid" and len(text[before : one.start]) <= CLOSE else whose
+        is_after = place > 0 and whose.way in ("unsaid", "sent") and last.way != "unsaid"
+        is_same = place > 0 and found[place - 1].start == one.start
+        whose = last if is_same or (is_after and len(text[before : one.start]) <= CLOSE) else whose
         last = whose
         if (fact := _fact(one, whose, line, reading)) is not None:
             yield fact

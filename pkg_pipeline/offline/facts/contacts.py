@@ -27,6 +27,13 @@ _NATIONAL: Final = re.compile(
 )
 """A number as it is written within a country that is not known."""
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
+_SORTED: Final = re.compile(
+    r"(?<![\d-])(?P<sort>\d{2}-\d{2}-\d{2}),? (?:(?:account|acc|a/c)\W{0,2})?(?P<number>\d{4} ?\d{4})(?!\d)",
+    re.IGNORECASE,
+)
+"""A sort code with its account."""
+_ASKED: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){7,21}(?!\d)")
+"""Digits that answer a question for an account."""
 _LONG: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){11,19}(?!\d)")
 _ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,15}(?!\d)")
 _AT: Final = re.compile(r"(?<![\w@.])@[A-Za-z][\w.]{2,31}(?<!\.)")
@@ -51,16 +58,27 @@ class Contact:
     is_marked: bool = False
 
 
-def contacts_in(text: str, language: Language, countries: Sequence[str] = ()) -> list[Contact]:
+def contacts_in(
+    text: str, language: Language, countries: Sequence[str] = (), *, is_account_asked: bool = False
+) -> list[Contact]:
     """Those of one text in their order; ``countries``: whose numbers are tried first without a code."""
     if any_cue("code").search(text):
         return []
     found: list[Contact] = []
     shaped = (*_accounts(text), *_mails(text), *_handles(text), *_addresses(text, language))
-    for one in (*shaped, *_phones(text, language, countries)):
+    asked = [Contact("account", m.group(), *m.span(), is_marked=True) for m in _ASKED.finditer(text)]
+    for one in (*shaped, *(asked if is_account_asked else ()), *_phones(text, language, countries)):
         if all(one.end <= other.start or other.end <= one.start for other in found):
             found.append(one)
+    paid = [one for one in found if one.kind == "phone" and _is_paid_by(text, one)]
+    found += [Contact("account", one.value, one.start, one.end, is_marked=True) for one in paid]
     return sorted(found, key=lambda one: one.start)
+
+
+def _is_paid_by(text: str, phone: Contact) -> bool:
+    """Whether money is sent by a number: a bank is named beside it."""
+    around = text[max(0, phone.start - NEAR) : phone.end + NEAR]
+    return any_cue("paid_by_phone").search(around) is not None
 
 
 def _addresses(text: str, language: Language) -> Iterator[Contact]:
@@ -111,6 +129,8 @@ def _handles(text: str) -> Iterator[Contact]:
 
 
 def _accounts(text: str) -> Iterator[Contact]:
+    for m in _SORTED.finditer(text):
+        yield Contact("account", f"{m['sort']} {m['number']}", *m.span(), is_marked=True)
     for m in _IBAN.finditer(text):
         plain = m.group().replace(" ", "")
         if _is_iban(plain) or any_cue("cue_bank").search(text[: m.start()]):
@@ -183,7 +203,8 @@ def _is_to_call(number: str, text: str, start: int, end: int) -> bool:
     before = text[max(0, start - NEAR) : start]
     if any_cue("not_phone").search(before) or any_cue("sum_after").match(text[end:]):
         return False
-    if any_cue("cue_bank").search(before) and not any_cue("cue_phone").search(before):
+    is_called = any_cue("cue_phone").search(before) or any_cue("paid_by_phone").search(before)
+    if any_cue("cue_bank").search(before) and not is_called:
         return False
     if re.fullmatch(r"\d{4}[-./ ]\d{1,2}[-./ ]\d{1,2}(?: \d{1,2})?|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}", number):
         return False

@@ -12,7 +12,7 @@ from pkg_pipeline.offline.line_features import Named
 from pkg_pipeline.offline.reading import Sentence
 from pkg_pipeline.offline.weighing import is_question
 
-Plainly = Literal["own", "theirs"]
+Plainly = Literal["own", "yours", "theirs"]
 _ASKED_BY: Final = {"does": "does", "trade": "does"} | dict.fromkeys(
     ("event", "likes", "order", "no", "takes", "does not do", "not for me", "in place"), "nothing"
 )
@@ -30,6 +30,9 @@ def plainly(mention: Mention, text: str, sentence: Sentence) -> Plainly | None:
     if mention.kind == "organization" and is_place(mention.value):
         return None
     lead, what = text[: mention.start], _ASKED_BY.get(mention.by, mention.kind)
+    around = f"{lead}{HERE}{text[mention.end :]}"
+    if what == "family" and said(language, "yours_family").search(around):
+        return "yours"  # also where something is asked or imagined of them
     if f"own_{what}" not in patterns or is_question(text) or cue(language, "unreal").search(text):
         return None
     if (
@@ -38,7 +41,6 @@ def plainly(mention: Mention, text: str, sentence: Sentence) -> Plainly | None:
         or said(language, "past").search(lead)
     ):
         return None
-    around = f"{lead}{HERE}{text[mention.end :]}"
     if said(language, f"theirs_{what}").search(around):
         return "theirs"
     return "own" if said(language, f"own_{what}").search(around) else None
@@ -48,4 +50,6 @@ def is_meant(plain: Plainly | None, bearer: Named) -> bool:
     """Whether somebody with these features is whom the words say."""
     if plain == "theirs":
         return any(bearer.keys() >= {nearest, same} for nearest, same in (_THEIRS[:2], _THEIRS[2:]))
+    if plain == "yours":
+        return "bearer is addressed" in {name.partition(": ")[2] for name in bearer}
     return plain == "own" and "speaker: bearer takes part" in bearer and not _OTHERS & bearer.keys()

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Language, Person
+from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.cases import called_kin, nominative
 from pkg_pipeline.offline.facts.gender import may_be
 from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
@@ -171,7 +172,8 @@ def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "") -> 
     ]
     for one, text in texts:
         for kind in ("account", ""):  # somebody named before somebody's trade
-            named = [mark.whose for mark in marked(text, one, reading, kind) if mark.whose.way == "named"]
+            marks = marked(with_names(text, reading), one, reading, kind)
+            named = [mark.whose for mark in marks if mark.whose.way == "named"]
             others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
             meant = [who for who in others if may_be(pronoun, who.name or (who.person or line.speaker).name)]
             if meant:
@@ -215,7 +217,8 @@ def _asked_before(asks: str, line: Line, reading: Reading) -> Whose:
         if not says(asks, one.message.text):
             continue
         sentence = next((s.text for s in one.sentences if says(asks, s.text)), one.message.text)
-        about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]
+        kind = "account" if asks.endswith("_handle") else ""  # a page of the shop is not what is asked for
+        about = [mark.whose for mark in marked(sentence, one, reading, kind) if mark.whose.way in ("named", "theirs")]
         about = [who for who in about if who.person not in (line.speaker, one.speaker) or who.name]
         if not about and (of := _OF_SOMEBODY.search(sentence)):
             about = [by_name(of["who"] or of["whose"], reading, one.language)]

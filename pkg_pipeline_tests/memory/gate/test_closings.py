@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pkg_pipeline.memory.items.gate import check_reading
-from pkg_pipeline_tests.memory.truth.judging import candidate_of, source_of
-from pkg_pipeline_tests.memory.truth.talks import Part, Talk
-from pkg_pipeline_tests.memory.truth.variants import Case
+from pkg_pipeline_tests.memory.gate.closings import became
 
-PEOPLE = {"en": ("Rory Hall", "Sam Pike"), "ru": ("Рита Холл", "Семён Пик"), "zh": ("何睿", "孙培")}
 ITEMS = {
     "en1": ("them", "Sam sends the photos", "I'll send the photos"),
     "en2": ("self", "I pay the deposit", "I'll pay the deposit"),
@@ -262,25 +258,10 @@ zh6 open < 本来要发合同的，睡着了
 """Item, what became of it by the last message, and the messages, said to me (<) or by me (>)."""
 
 
-def _became(row: str, to: str) -> bool:
-    """Whether the gate lets the last message show that."""
-    ref, _, said = row.split(" ", 2)
-    owner, text, quote = ITEMS[ref]
-    me, other = PEOPLE[ref[:2]]
-    messages = [(one[2:], me if one[0] == ">" else other) for one in said.split(" | ")]
-    talk = Talk(f"{ref[:2]}-c01", ref[:2], is_visible=True, me=me, others=[other], day="2026-03-03")
-    talk.said = [(number, who, words) for number, (words, who) in enumerate(messages, 1)]
-    talk.shown = [[f"a1 action {owner} 2026-03-05", text, quote, "2026-03-01"]]
-    numbers = ",".join(str(number) for number, _, _ in talk.said)
-    fields = {"ref": "a1", "to": to, "quote": messages[-1][0], "numbers": numbers, "due": "-"}
-    gated = check_reading(candidate_of(Case(talk, Part("change", fields), "state", True, fields)), source_of(talk))
-    return any(reading.changes for reading in gated.readings)
-
-
 @pytest.mark.parametrize("row", [row for row in SAID.splitlines() if row])
 def test_an_item_becomes_what_the_words_say_and_nothing_else(row: str) -> None:
     right = row.split()[1]
     allowed = {right} if right in ("done", "cancelled") else {"renewed"}  # what is open may also be put off
-    wrong = {to for to in ("done", "cancelled", "renewed") if to not in allowed and _became(row, to)}
+    wrong = {to for to in ("done", "cancelled", "renewed") if to not in allowed and became(ITEMS, row, to)}
     assert not wrong
-    assert right == "open" or _became(row, right)
+    assert right == "open" or became(ITEMS, row, right)

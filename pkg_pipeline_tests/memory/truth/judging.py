@@ -34,6 +34,7 @@ _WORD = re.compile(r"\d[\d.,:]*\d|\d|[^\W\d_]+|[€$£₽%]")
 _HAN = re.compile(r"\d[\d.,:]*\d|\d|[a-z]+|[^\W\d_]|[€$£₽%]", re.IGNORECASE)
 _END = re.compile(r'(?P<state>\w+) \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)"')
 _FILE = re.compile(r" ?\{(?P<name>[^}]+)\}")
+_STEM = 4
 _KINDS = {"action": "action_item", "decision": "decision"}
 
 
@@ -222,11 +223,11 @@ def _summary_is_well(case: Case) -> bool:
 
 
 def _is_quoted(published: str, case: Case) -> bool:
-    """Whether a summary quotes what a sentence retells: a third of its words."""
+    """Whether a summary quotes what a sentence retells: a third of its words, in any form (their first letters)."""
     pattern = _HAN if case.talk.language == "zh" else _WORD
-    words = set(pattern.findall(case.base["text"].casefold()))
+    words = {word[:_STEM] for word in pattern.findall(case.base["text"].casefold())}
     quoted = " ".join(re.findall(r"[«“]([^«“»”]+)[»”]", published)).casefold()
-    return len(words & set(pattern.findall(quoted))) >= len(words) / 3
+    return len(words & {word[:_STEM] for word in pattern.findall(quoted)}) >= len(words) / 3
 
 
 def _retold(case: Case) -> list[str]:

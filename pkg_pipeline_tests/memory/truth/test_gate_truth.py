@@ -10,12 +10,12 @@ from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.talks import load
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
-MOST_PUBLISHED = {"plain": 0.026, "turned": 0.037, "later": 0.107, "fresh": 0.12}
+MOST_PUBLISHED = {"plain": 0.019, "turned": 0.028, "later": 0.047, "fresh": 0.108, "closings": 0.012}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
 harder and were written later, and of the last ones (``*_later.txt``, ``*_fresh.txt``), which hardly any
 rule was made with. To be lowered whenever the gates get better.
 """
-MOST_HIT = {"plain": 0.029, "turned": 0.033, "later": 0.058, "fresh": 0.033}
+MOST_HIT = {"plain": 0.022, "turned": 0.033, "later": 0.084, "fresh": 0.033, "closings": 0.273}
 """Share of right answers that may be lost."""
 
 
@@ -53,7 +53,7 @@ def test_no_case_is_both_right_and_wrong(every: list[Case]) -> None:
         assert not {(key, what, fields, True), (key, what, fields, False)} <= told.keys()
 
 
-SETS = {"turned": "turned", "-l": "later", "-f0": "fresh"}
+SETS = {"turned": "turned", "-l": "later", "-f0": "fresh", "-c0": "closings"}
 """What keys of talks hold, and the set that they belong to."""
 
 
@@ -62,7 +62,7 @@ def set_of(case: Case) -> str:
     return next((name for sign, name in SETS.items() if sign in key), "plain")
 
 
-@pytest.mark.parametrize("of", ["plain", "turned", "later", "fresh"])
+@pytest.mark.parametrize("of", ["plain", "turned", "later", "fresh", "closings"])
 def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case], of: str) -> None:
     these = [case for case in every if set_of(case) == of]
     failed = [case for case in these if not is_well(case)]

@@ -11,12 +11,11 @@ import pytest
 from faults import hops
 from faults.ground import tables
 from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
-from pkg_pipeline.demo import account
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
-from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring import Memory
+from pkg_pipeline_tests import read_demo
 
 DAYS = (date(2020, 1, 1), date(2026, 12, 31))
 MADE = ("items", "interaction summaries", "relationship profiles", "chunks")
@@ -57,18 +56,11 @@ def made(memory: Memory) -> None:
     memory.chunks.build(DAYS)
 
 
-def test_the_whole_demo_is_made_again_as_it_was(database_url: str, tmp_path: Path) -> None:
-    given = {
-        "home": tmp_path / "home", "database_url": database_url, "now": hops.NOW, "llm": "offline",
-        "embedder": "offline", "timezone": account.TIMEZONE,
-    }  # fmt: skip
-    with open_memory(Settings.model_validate(given)) as memory:
-        for export in account.write_exports(tmp_path / "exports", hops.NOW):
-            memory.import_path(export)
-        memory.build_interactions()
+def test_the_whole_demo_is_made_again_as_it_was(read_demo_url: str, tmp_path: Path) -> None:
+    with read_demo.opened(read_demo_url, tmp_path, embedder="offline") as memory:
         made(memory)
-        before = tables(database_url)
+        before = tables(read_demo_url)
         cleared(memory)
         made(memory)
-    assert calls(database_url)[1] == "0.000000"
-    assert tables(database_url) == before
+    assert calls(read_demo_url)[1] == "0.000000"
+    assert tables(read_demo_url) == before

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from pkg_pipeline.demo import account
-from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.monitoring.stage import statistics
 from pkg_pipeline.stages.ports import Billing
-from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.opening import reconcile
-from pkg_pipeline_tests.stages.summaries.summary_rig import NOW
+from pkg_pipeline_tests import read_demo
+from pkg_pipeline_tests.read_demo import NOW
 
 LEAST = 40
 ALL_DAYS = (date(2020, 1, 1), NOW.date())
@@ -28,20 +27,13 @@ ELIGIBLE = (
 
 
 @pytest.fixture
-def memory(database_url: str, tmp_path: Path) -> Iterator[Memory]:
-    given = {
-        "home": tmp_path / "home", "database_url": database_url, "now": NOW, "llm": "offline", "embedder": "none",
-        "timezone": account.TIMEZONE, "summary_min_tokens": LEAST,
-    }  # fmt: skip
-    with open_memory(Settings.model_validate(given)) as opened:
+def memory(read_demo_url: str, tmp_path: Path) -> Iterator[Memory]:
+    with read_demo.opened(read_demo_url, tmp_path, summary_min_tokens=LEAST) as opened:
+        reconcile(opened)
         yield opened
 
 
-def test_short_talks_of_the_demo_are_read_but_not_summarised(memory: Memory, tmp_path: Path) -> None:
-    for path in account.write_exports(tmp_path / "exports", NOW):
-        memory.import_path(path)
-        memory.build_interactions()
-    memory.items.run(Billing("live"))
+def test_short_talks_of_the_demo_are_read_but_not_summarised(memory: Memory) -> None:
     memory.summarize(ALL_DAYS, Billing("live"))
     old = NOW - timedelta(days=8)
     assert rows(memory, f"SELECT count(*) {ELIGIBLE} AND i.token_count < 40 AND s.id IS NOT NULL", old) == [(0,)]

@@ -1,0 +1,148 @@
+"""Whether quoted words tell that what an item is about was done: its deed, or that its thing is there (B16, B18).
+
+A plain word about a thing ("the ladder is next") is no evidence, nor is another deed to it ("cleaned the ladder").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pkg_pipeline.memory.gate.agents import shows
+from pkg_pipeline.memory.gate.checker import Evidence
+from pkg_pipeline.memory.gate.duty import agrees, found, has, parts_of
+from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.progress import acknowledges, is_open, is_plain, touched
+from pkg_pipeline.memory.gate.wording import content, tokens
+from pkg_pipeline.memory.items.matter import Matter, is_asked_for
+from pkg_pipeline.memory.languages import table
+from pkg_pipeline.memory.languages.scripts import is_cyrillic
+from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import sentences
+
+_FOR_ITSELF = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+"""A link, an address or a number that was asked for."""
+
+
+def is_completed(matter: Matter, evidence: Evidence, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:
+    """Whether the quoted words tell of the matter that it was done, and nothing behind them that it came to nothing."""
+    if any(message.attachments for message in evidence.messages):
+        return True
+    if comes_to_nothing(matter, evidence.quote, quoted):
+        return False
+    before = [m for m in talk if m.number < quoted.number]
+    said = [one for one in touched([quoted], evidence.quote) if not is_question(one)]
+    parts = [part for one in said for part in parts_of(one)]
+    still = [part for part in parts if is_open(part)]
+    if still and not any(_tells_deed(part, matter) and matter.names_in(part) for part in parts):
+        return False
+    if any(_has_deed(part, matter) for part in still):
+        return False
+    is_asked_again = any(is_question(one) and matter.names_in(one, is_asked=True) for one in sentences(quoted.text))
+    is_there = any(_tells_deed(part, matter) or _tells_place(part, matter) or _praises(part, matter) for part in parts)
+    is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
+    is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
+    is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
+    is_there |= any(_tells_state(part, matter) for part in parts)
+    if is_awaited and not any(map(is_open, parts)):
+        done = [part for part in parts if has("completed", part) and not has("lacking", part)]
+        is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)
+    is_told = is_there or any(_FOR_ITSELF.search(one) and not has("promise", one) for one in said)
+    is_received = acknowledges(quoted, before) and not _is_for_another(quoted, matter)
+    return is_told or (not is_asked_again and is_received) or _is_confirmed(evidence, quoted, talk)
+
+
+def _is_just_promised(quoted: SourceMessage, before: Sequence[SourceMessage]) -> bool:
+    """Whether the writer's own message before says that it will be done."""
+    last = before[-1:]
+    return any(m.sender == quoted.sender and any(has("promise", part) for part in parts_of(m.text)) for m in last)
+
+
+def _is_for_another(message: SourceMessage, matter: Matter) -> bool:
+    """Whether each acknowledgement in a message is of something else ("thanks for the photos")."""
+    parts = [part for part in parts_of(message.text) if has("received", part)]
+    return bool(parts) and all(_others(part, matter) and not matter.names_in(part) for part in parts)
+
+
+def _others(part: str, matter: Matter) -> list[str]:
+    return [word for word in matter.others_in(part) if not has("received", word)]
+
+
+def _is_confirmed(evidence: Evidence, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:
+    """Whether another cited message says yes to whether it was done, or thanks for it."""
+    others = [m for m in evidence.messages if m != quoted]
+    return any(acknowledges(m, [one for one in talk if one.number < m.number]) for m in others)
+
+
+def _is_answered_well(quoted: SourceMessage, evidence: Evidence) -> bool:
+    """Whether somebody else's cited message behind the quoted one agrees with it."""
+    later = [m for m in evidence.messages if m.number > quoted.number and m.sender != quoted.sender]
+    return any(agrees(m) and not polarity(m.text).denies for m in later)
+
+
+def comes_to_nothing(matter: Matter, quote: str, quoted: SourceMessage) -> bool:
+    """Whether the quoted words, or what their writer says behind them, tell of a failure, and nothing done after it."""
+    _, said, rest = quoted.text.partition(quote)
+    parts = parts_of(f"{said}{rest}" if said else quoted.text)
+    failed = [
+        at for at, part in enumerate(parts) if (word := found("failed", part)) and not content(word) & matter.meanings
+    ]
+    return bool(failed) and not any(_tells_deed(part, matter) for part in parts[failed[-1] + 1 :])
+
+
+def _tells_deed(part: str, matter: Matter) -> bool:
+    """Whether a clause tells as done the deed of a matter, one that hands over as it does, or any without a name.
+
+    What it is done to is the matter's thing, or goes without saying.
+    """
+    is_told = any(has(sign, part) for sign in ("completed", "finished", "made"))
+    if not is_told or is_open(part) or polarity(part).denies or is_question(part) or has("lacking", part):
+        return False
+    if matter.things_beside(part) and not matter.names_in(part):
+        return False
+    is_to_hand = has("hands_over", matter.words)
+    is_finished = has("finished", part) or (has("made", part) and not is_to_hand)
+    return (
+        is_finished
+        or (is_to_hand and has("hands_over", part))
+        or any(_is_deed(word, one, matter) for word, one in tokens(part) if one)
+    )
+
+
+def _has_deed(part: str, matter: Matter) -> bool:
+    is_handed = has("hands_over", part) and has("hands_over", matter.words)
+    return is_handed or any(one in matter.meanings and not one.isalpha() for _, one in tokens(part))
+
+
+def _is_deed(word: str, one: str, matter: Matter) -> bool:
+    """Whether a word is of a deed of the matter; a Russian verb under any prefix."""
+    if one in matter.meanings and (one.startswith("=") or has("completed", word)):
+        return True
+    if not is_cyrillic(word) or not has("completed", word):
+        return False
+    return _root(word) in {_root(other) for other, meaning in tokens(matter.words) if meaning in matter.meanings}
+
+
+def _root(word: str) -> str:
+    return re.sub(table("ru", "agents")["prefix"], "", word)[:4]
+
+
+def _tells_place(part: str, matter: Matter) -> bool:
+    """Whether a clause tells that the thing is who got or gets it ("in your mailbox"), or at another of its things."""
+    if is_open(part) or polarity(part).denies or is_question(part) or not has("hands_over", matter.words):
+        return False
+    named = matter.names_in(part)
+    return bool(named) and (has("with_you", part) or len(set(named)) > 1)
+
+
+def _tells_state(part: str, matter: Matter) -> bool:
+    """Whether a clause plainly tells only of the thing how it is, where nothing is to be handed over."""
+    if has("hands_over", matter.words) or has("completed", part) or matter.things_beside(part):
+        return False
+    return bool(matter.names_in(part)) and is_plain(part)
+
+
+def _praises(part: str, matter: Matter) -> bool:
+    """Whether a clause only praises a thing of the matter, which then is there."""
+    return has("praises", part) and bool(matter.names_in(part)) and not is_open(part)

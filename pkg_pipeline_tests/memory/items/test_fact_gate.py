@@ -1,0 +1,56 @@
+"""Whose a fact is, whether it still holds, and in which form its value is kept."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from pkg_pipeline.memory.gate.fact_values import written_day
+from pkg_pipeline.memory.items.gate import check_reading
+from pkg_pipeline_tests.memory.truth.judging import candidate_of, source_of
+from pkg_pipeline_tests.memory.truth.talks import Part, Talk
+from pkg_pipeline_tests.memory.truth.variants import Case
+
+
+def kept(said: str, kind: str, about: str, value: str) -> list[str]:
+    """The values that the gate keeps of the last of some messages, said to Rory (<) or by him (>)."""
+    talk = Talk("en-c01", "en", is_visible=True, me="Rory Hall", others=["Sam Pike"], day="2026-03-03")
+    messages = said.split(" | ")
+    talk.said = [(at, "Rory Hall" if one[0] == ">" else "Sam Pike", one[2:]) for at, one in enumerate(messages, 1)]
+    numbers = ",".join(str(at) for at, _, _ in talk.said)
+    fields = {"type": kind, "about": about, "text": value, "quote": messages[-1][2:], "numbers": numbers}
+    gated = check_reading(candidate_of(Case(talk, Part("fact", fields), "as written", True, fields)), source_of(talk))
+    return [fact.value for reading in gated.readings for fact in reading.facts]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "value", "is_sams"),
+    [
+        ("> What is your number? | < 07700 900233", "phone", "07700 900233", True),
+        ("> And your cousin? Could you give me her number? | < 07700 900233", "phone", "07700 900233", False),
+        ("< I work at Northgate Museum now", "employer", "Northgate Museum", True),
+        ("< I no longer work at Northgate Museum", "employer", "Northgate Museum", False),
+        ("< my sister is a dentist", "job_title", "dentist", False),
+        ("< I'm a dentist", "job_title", "dentist", True),
+        ("< his mail is sam.pike@example.org", "email", "sam.pike@example.org", False),
+        ("< My son Leo and my daughter Mia are here", "family", "son Leo", True),
+        ("< My son Leo and my daughter Mia are here", "family", "son Mia", False),
+    ],
+)
+def test_a_fact_is_of_whom_the_words_tell(said: str, kind: str, value: str, is_sams: bool) -> None:
+    assert bool(kept(said, kind, "Sam Pike", value)) == is_sams
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        ("12 May", "05-12"),
+        ("12 мая 1990", "1990-05-12"),
+        ("5月12日", "05-12"),
+        ("05-12", "05-12"),
+        ("dentist", "dentist"),
+    ],
+)
+def test_a_birthday_is_kept_as_a_day(value: str, day: str) -> None:
+    assert written_day(value, date(2026, 3, 1)) == day
