@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -46,9 +45,10 @@ def document_vector(own: Iterable[int], around: Iterable[int]) -> dict[int, floa
     ``tf``: occurrences by ``OWN_WEIGHT`` and ``AROUND_WEIGHT``; ``len``: their sum. Weights in (0, k1 + 1), ordered by
     term number.
     """
-    frequencies = {number: OWN_WEIGHT * count for number, count in Counter(own).items()}
-    for number, count in Counter(around).items():
-        frequencies[number] = frequencies.get(number, 0) + AROUND_WEIGHT * count
+    frequencies = dict[int, int]()
+    for numbers, weight in ((own, OWN_WEIGHT), (around, AROUND_WEIGHT)):
+        for number in numbers:
+            frequencies[number] = frequencies.get(number, 0) + weight
     saturation = K1 * (1 - B + B * sum(frequencies.values()) / AVERAGE_LENGTH)
     return {number: tf * (K1 + 1) / (tf + saturation) for number, tf in sorted(frequencies.items())}
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from uuid import UUID
 
-import numpy as np
-
 from pkg_pipeline.adapters.postgres.recall.binary import BEGIN, END, microseconds, uuid_array
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS
 from pkg_pipeline.memory.recall.records import LexicalVector
@@ -73,9 +71,11 @@ def _uuid(one: UUID | None) -> bytes:
 def _numbers(values: Sequence[int], kind: int, size: int) -> bytes:
     if not values:
         return struct.pack(">iiii", 12, 0, 0, kind)
-    cells = np.empty(len(values), [("length", ">i4"), ("value", f">i{size}")])
-    cells["length"], cells["value"] = size, values
-    return struct.pack(">iiiiii", 20 + cells.nbytes, 1, 0, kind, len(values), 1) + cells.tobytes()
+    count = len(values)
+    cells = [size] * (2 * count)
+    cells[1::2] = values
+    layout = ">6i" + ("iq" if size == 8 else "ii") * count
+    return struct.pack(layout, 20 + (4 + size) * count, 1, 0, kind, count, 1, *cells)
 
 
 @lru_cache(maxsize=1024)
@@ -89,10 +89,9 @@ def _texts(values: tuple[str, ...]) -> bytes:
 def _sparse(vector: LexicalVector) -> bytes:
     """A sparsevec: indices from 0, ascending, then weights of six digits."""
     count = len(vector)
-    indices = np.array(tuple(vector), ">i4") - 1
-    weights = np.array(tuple(map(_rounded, vector.values())), ">f4")
-    head = struct.pack(">iiii", 12 + 8 * count, DIMENSIONS, count, 0)
-    return head + indices.astype(">i4").tobytes() + weights.tobytes()
+    indices = [number - 1 for number in vector]
+    weights = map(_rounded, vector.values())
+    return struct.pack(f">4i{count}i{count}f", 12 + 8 * count, DIMENSIONS, count, 0, *indices, *weights)
 
 
 @lru_cache(maxsize=65_536)
