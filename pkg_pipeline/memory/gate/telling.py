@@ -28,32 +28,40 @@ def true_text(
     *,
     most_words: int,
     talked_of: frozenset[str] | None = None,
+    may_be_unshown: bool = False,
 ) -> str | Fault:
     """The sentences of ``text`` that are true to the talk, up to ``most_words``, or why none may be published.
 
-    ``talked_of``: stems of the talk, with which the text then shares some words.
+    ``talked_of``: stems of the talk, with which the text then shares some words. ``may_be_unshown``: what is not untrue
+    stands where nothing else does, since a stretch of code, pictures and commands has no words to be shown by.
     """
     if word_count(text[:MAX_TEXT_CHARS]) < MIN_WORDS:
         return Fault("is empty or says nothing", "")
     if FENCE_SHAPE.search(text):
         return Fault("repeats the form of the prompt", "")
     kept: list[str] = []
-    first: Fault | None = None
+    unshown: dict[int, str] = {}
+    faults: dict[int, Fault] = {}
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
         said, fault = _told(sentence, checker, whole, joined(kept), most_words)
         if said in kept:
             said, fault = None, Fault("says again what it said before", "")
         if fault is not None:
-            log.note(f"{part}.sentences[{index}]", *fault)
-        if said is None:
-            first = first or fault
-        else:
+            faults[index] = fault
+        if said is not None:
             kept.append(said)
+        elif may_be_unshown and whole.unshown(sentence) == fault:
+            unshown[index] = " ".join(sentence.split())
+    if not kept:
+        kept = list(unshown.values())
+        faults = {index: fault for index, fault in faults.items() if index not in unshown}
+    for index, fault in faults.items():
+        log.note(f"{part}.sentences[{index}]", *fault)
     told = joined(kept)
     if checker.words(told, is_part=True) is not None:
         told = _sound(kept, checker)
     if word_count(told) < MIN_WORDS:
-        return first or Fault("is empty or says nothing", "")
+        return next(iter(faults.values()), Fault("is empty or says nothing", ""))
     reason = checker.words(told)
     if reason is None and len(content := stems(told)) >= GROUNDED_FROM_STEMS:
         is_grounded = talked_of is None or len(content & talked_of) >= GROUNDED_SHARE * len(content)

@@ -28,7 +28,7 @@ BEGINNING: Final = 8
 
 UNKNOWN: Final[RelationshipType] = "unknown"
 
-SURE, SURE_BY_WORDS, SURE_IN_GROUPS = 0.65, 0.7, 0.95
+SURE, SURE_BY_WORDS, SURE_IN_GROUPS = 0.65, 0.7, 0.93
 """From this probability on a type is said; without vectors; of whom we only meet in groups."""
 
 MOST_MESSAGES: Final = 150

@@ -25,11 +25,11 @@ PARTS = (1, 5)
 Figure = tuple[str, bool, float, float]
 FIGURES: list[Figure] = [
     # who, by_words, least right, most wrong
-    ("whole", False, 0.54, 0.07),
-    ("early", False, 0.51, 0.1),
-    ("whole", True, 0.43, 0.05),
-    ("early", True, 0.3, 0.05),
-    ("in groups", False, 0.46, 0.0),
+    ("whole", False, 0.58, 0.11),
+    ("early", False, 0.46, 0.13),
+    ("whole", True, 0.3, 0.08),
+    ("early", True, 0.22, 0.05),
+    ("in groups", False, 0.1, 0.11),
 ]
 
 
@@ -112,6 +112,7 @@ def test_vectors_make_a_landlord_of_whoever_rents_out() -> None:
 def test_whom_we_only_meet_in_a_group_is_what_the_group_is() -> None:
     said = [
         *talk("the lift is stuck again", "has anybody rung the managing agent?", "and who parked across the driveway"),
+        *talk("flat 6 are loud again", "who has the key to the bin store", "the hallway light on our floor is out"),
         *talk(
             "> I rang them, tomorrow at nine",
             "> bin day is Thursday this week",
