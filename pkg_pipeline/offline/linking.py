@@ -24,7 +24,7 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY_KEPT = 0.8
 """From here on a promise counts as kept though no words of completion say so."""
-KEPT_AHEAD = 0.95
+KEPT_AHEAD = 0.9
 """From here on a promise counts as kept before its day, or by words that may promise it again."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""

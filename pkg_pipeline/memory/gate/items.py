@@ -161,7 +161,9 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
         return value.strip()
     parts = _PART.findall(folded(value))
     said = (_PART.findall(folded(message.text)) for message in evidence.messages)
-    return value.strip() if len(parts) > 1 and any(_stand_together(parts, one, str.__eq__) for one in said) else None
+    spare = len(parts) - 1 if "@" in value else 1  # a mail spelt in words has "dot" and "at" between its parts
+    is_said = len(parts) > 1 and any(_stand_together(parts, one, str.__eq__, spare) for one in said)
+    return value.strip() if is_said else None
 
 
 def _is_declined_in(value: str, evidence: Evidence) -> bool:
@@ -173,9 +175,11 @@ def _is_declined_in(value: str, evidence: Evidence) -> bool:
     return any(_stand_together(wanted, words, _is_form) for words in said)
 
 
-def _stand_together(wanted: Sequence[str], words: Sequence[str], is_same: Callable[[str, str], bool]) -> bool:
-    """Whether words stand beside each other in any order, with one more at most: not those of two relatives."""
-    length = len(wanted) + 1
+def _stand_together(
+    wanted: Sequence[str], words: Sequence[str], is_same: Callable[[str, str], bool], spare: int = 1
+) -> bool:
+    """Whether words stand beside each other in any order, with few others: not those of two relatives."""
+    length = len(wanted) + spare
     stretches = (words[at : at + length] for at in range(max(1, len(words) - length + 1)))
     return any(all(any(is_same(one, word) for word in stretch) for one in wanted) for stretch in stretches)
 
