@@ -39,22 +39,7 @@ def true_text(
         return Fault("is empty or says nothing", "")
     if FENCE_SHAPE.search(text):
         return Fault("repeats the form of the prompt", "")
-    kept: list[str] = []
-    unshown: dict[int, str] = {}
-    faults: dict[int, Fault] = {}
-    for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        said, fault = _told(sentence, checker, whole, joined(kept), most_words)
-        if said in kept:
-            said, fault = None, Fault("says again what it said before", "")
-        if fault is not None:
-            faults[index] = fault
-        if said is not None:
-            kept.append(said)
-        elif may_be_unshown and whole.unshown(sentence) == fault:
-            unshown[index] = " ".join(sentence.split())
-    if not kept:
-        kept = list(unshown.values())
-        faults = {index: fault for index, fault in faults.items() if index not in unshown}
+    kept, faults = _told_of(text, checker, whole, most_words, may_be_unshown=may_be_unshown)
     for index, fault in faults.items():
         log.note(f"{part}.sentences[{index}]", *fault)
     told = joined(kept)
@@ -67,6 +52,28 @@ def true_text(
         is_grounded = talked_of is None or len(content & talked_of) >= GROUNDED_SHARE * len(content)
         reason = None if is_grounded else "has almost no word in common with the conversation"
     return told if reason is None else Fault(reason, "")
+
+
+def _told_of(
+    text: str, checker: Checker, whole: Testimony, most: int, *, may_be_unshown: bool
+) -> tuple[list[str], dict[int, Fault]]:
+    """The sentences that may be published, and what is wrong with others by their place."""
+    kept: list[str] = []
+    unshown: dict[int, str] = {}
+    faults: dict[int, Fault] = {}
+    for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
+        said, fault = _told(sentence, checker, whole, joined(kept), most)
+        if said in kept:
+            said, fault = None, Fault("says again what it said before", "")
+        if fault is not None:
+            faults[index] = fault
+        if said is not None:
+            kept.append(said)
+        elif may_be_unshown and whole.unshown(sentence) == fault:
+            unshown[index] = " ".join(sentence.split())
+    if kept:
+        return kept, faults
+    return list(unshown.values()), {index: fault for index, fault in faults.items() if index not in unshown}
 
 
 def _sound(kept: Sequence[str], checker: Checker) -> str:
