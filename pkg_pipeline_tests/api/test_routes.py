@@ -108,7 +108,7 @@ def test_summaries_carry_all_that_was_extracted_with_message_keys(client: TestCl
     assert newest["chat"] == "telegram:direct:Anna Petrova"
     assert newest["decisions"][0]["message_ids"] == ["telegram:direct%3AAnna%20Petrova/m1"]
     assert [(one["description"], one["status"], one["owner"]) for one in newest["action_items"]] == [
-        ("a 20", "lapsed", "them")
+        ("a 20", "open", "them")
     ]
     assert newest["important_messages"][0]["message_id"] == "telegram:direct%3AAnna%20Petrova/m%2F1"
     assert (newest["key_points"], newest["tone"], newest["revision"]) == (["a point"], "neutral", 1)

@@ -90,8 +90,8 @@ def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
             "memory_chunks",
             "2024-02-01",
             "done",
-            7,
-        ),  # four messages, the summary, a decision, who does what; then repeated
+            6,
+        ),  # four messages, the summary, a decision; then repeated
         ("memory_chunks", "2024-02-02", "done", 5),
         ("memory_chunks", "2024-02-03", "done", 5),
         ("entity_relationship_profiles", last_week(), "done", 1),

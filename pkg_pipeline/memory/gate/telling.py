@@ -33,13 +33,15 @@ def true_text(
     """The sentences of ``text`` that are true to the talk, up to ``most_words``, or why none may be published.
 
     ``talked_of``: stems of the talk, with which the text then shares some words. ``may_be_unshown``: what is not untrue
-    stands where nothing else does, since a stretch of code, pictures and commands has no words to be shown by.
+    stands, since a stretch of code, pictures and commands has no words to be shown by.
     """
     if word_count(text[:MAX_TEXT_CHARS]) < MIN_WORDS:
         return Fault("is empty or says nothing", "")
     if FENCE_SHAPE.search(text):
         return Fault("repeats the form of the prompt", "")
     kept, faults = _told_of(text, checker, whole, most_words, may_be_unshown=may_be_unshown)
+    if not kept:  # a talk without any text would be asked about again and again
+        kept, faults = _told_of(text, checker, whole, most_words, may_be_unshown=True)
     for index, fault in faults.items():
         log.note(f"{part}.sentences[{index}]", *fault)
     told = joined(kept)
@@ -59,21 +61,16 @@ def _told_of(
 ) -> tuple[list[str], dict[int, Fault]]:
     """The sentences that may be published, and what is wrong with others by their place."""
     kept: list[str] = []
-    unshown: dict[int, str] = {}
     faults: dict[int, Fault] = {}
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        said, fault = _told(sentence, checker, whole, joined(kept), most)
+        said, fault = _told(sentence, checker, whole, joined(kept), most, may_be_unshown=may_be_unshown)
         if said in kept:
             said, fault = None, Fault("says again what it said before", "")
         if fault is not None:
             faults[index] = fault
         if said is not None:
             kept.append(said)
-        elif may_be_unshown and whole.unshown(sentence) == fault:
-            unshown[index] = " ".join(sentence.split())
-    if kept:
-        return kept, faults
-    return list(unshown.values()), {index: fault for index, fault in faults.items() if index not in unshown}
+    return kept, faults
 
 
 def _sound(kept: Sequence[str], checker: Checker) -> str:
@@ -85,7 +82,9 @@ def _sound(kept: Sequence[str], checker: Checker) -> str:
     return joined(sound)
 
 
-def _told(sentence: str, checker: Checker, whole: Testimony, before: str, most: int) -> tuple[str | None, Fault | None]:
+def _told(
+    sentence: str, checker: Checker, whole: Testimony, before: str, most: int, *, may_be_unshown: bool
+) -> tuple[str | None, Fault | None]:
     """A sentence as it may be published behind others, in its own words or the talk's, and its fault."""
     words = word_count(before)
     fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
@@ -99,7 +98,9 @@ def _told(sentence: str, checker: Checker, whole: Testimony, before: str, most: 
             said = as_said(sentence, "", whole, checker, least=0, told=before, may_invent=fault is None)
     if unshown is not None and said is not None and words + word_count(said) <= most:
         return said, unshown.told_as_said()
-    return (" ".join(sentence.split()), None) if unshown is None or whole.is_digest else (None, unshown)
+    if fault is None and (unshown is None or may_be_unshown or whole.is_digest):
+        return " ".join(sentence.split()), None
+    return None, unshown
 
 
 def joined(parts: Sequence[str]) -> str:

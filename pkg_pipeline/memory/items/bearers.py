@@ -180,6 +180,9 @@ def is_about(
     told = without_addresses(message.text)  # no name is read in an address
     unit = Unit(message, told, without_addresses(_sentences_of(evidence.quote, message.text)))
     text, one = unit.text, Named(0, len(name), name, person)
+    in_mail = [other for other in scene.names(value) if is_known(other)] if "@" in value else []
+    if in_mail and not any(map(one.is_same, in_mail)):
+        return False  # ilya@grom.example is nobody's but Ilya's
     there = [other for other in scene.names(text) if not scene.is_called(other, text, unit)]
     there = [other for other in there if other.word not in relatives]
     named = [other for other in there if is_known(other)]

@@ -96,4 +96,4 @@ def test_a_part_that_fails_the_gate_is_named_and_not_served(rig: SummaryRig) -> 
     rig.summarize(ScriptedLlm(lambda r: good_answer(r.payload, points=points)))
     [(kept, quarantined)] = rig.rows("SELECT key_points, quarantined FROM interaction_summaries")
     assert kept == points[:1]
-    assert [entry["part"] for entry in quarantined] == ["key_points[1]"]
+    assert [entry["part"] for entry in quarantined] == ["summary.sentences[1]", "key_points[1]"]
