@@ -93,7 +93,7 @@ def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
             6,
         ),  # four messages, the summary, a decision; then repeated
         ("memory_chunks", "2024-02-02", "done", 5),
-        ("memory_chunks", "2024-02-03", "done", 5),
+        ("memory_chunks", "2024-02-03", "done", 6),
         ("entity_relationship_profiles", last_week(), "done", 1),
         ("archived_messages", "2024-02-01", "done", 0),  # every message of such a deal is important and stays
         ("marts", None, "done", 16),

@@ -180,16 +180,14 @@ def is_about(
     told = without_addresses(message.text)  # no name is read in an address
     unit = Unit(message, told, without_addresses(_sentences_of(evidence.quote, message.text)))
     text, one = unit.text, Named(0, len(name), name, person)
-    in_mail = [other for other in scene.names(value) if is_known(other)] if "@" in value else []
-    if in_mail and not any(map(one.is_same, in_mail)):
-        return False  # ilya@grom.example is nobody's but Ilya's
+    if _is_anothers_mail(value, one, scene):
+        return False
     there = [other for other in scene.names(text) if not scene.is_called(other, text, unit)]
     there = [other for other in there if other.word not in relatives]
     named = [other for other in there if is_known(other)]
     is_sender = person == message.sender
-    if relatives and person is not None and _is_kin_of(relatives, text, there, is_sender, len(people)):
-        return True
-    if any(one.is_same(other) for other in there):
+    is_kin = bool(relatives) and person is not None and _is_kin_of(relatives, text, there, is_sender, len(people))
+    if is_kin or any(one.is_same(other) for other in there):
         return True
     if person is None and not named and comparable(name) in comparable(text):
         return True
@@ -213,6 +211,12 @@ def is_about(
     cited = [(other, m) for m in evidence.messages for other in scene.names(m.text)]
     told = [other for other, m in cited if not scene.is_called(other, m.text, Unit(m, m.text, m.text))]
     return is_sender or person is None or any(map(one.is_same, told))
+
+
+def _is_anothers_mail(value: str, one: Named, scene: Scene) -> bool:
+    """Whether a mail has the name of somebody else: ilya@grom.example is nobody's but Ilya's."""
+    named = [other for other in scene.names(value) if is_known(other)] if "@" in value else []
+    return bool(named) and not any(map(one.is_same, named))
 
 
 def _asked_of(spoken: Sentences, unit: Unit) -> str | None:
