@@ -1,5 +1,5 @@
-"""The head of lines: whether a line of a chat says a task or a decision, from vectors, rules and
-very words; then trees weigh it among the lines around it.
+"""The head of lines: whether a line of a chat says a task or a decision, from vectors, rules and the very
+words; then trees weigh it among the lines around it.
 
 One head for all languages, since the vectors are. Its weights are in ``lines.npz``, fitted by ``make train``.
 """

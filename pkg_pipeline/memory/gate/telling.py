@@ -40,7 +40,7 @@ def true_text(
     if FENCE_SHAPE.search(text):
         return Fault("repeats the form of the prompt", "")
     kept, faults = _told_of(text, checker, whole, most_words, may_be_unshown=may_be_unshown)
-    if not kept:  # a talk without any text would be asked about again and again
+    if not kept and not may_be_unshown:  # a talk without any text would be asked about again and again
         kept, faults = _told_of(text, checker, whole, most_words, may_be_unshown=True)
     for index, fault in faults.items():
         log.note(f"{part}.sentences[{index}]", *fault)
