@@ -10,6 +10,7 @@ from typing import Literal
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
 from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_day, find_dates
+from pkg_pipeline.offline.day_choice import day_of_event
 from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -47,6 +48,15 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
 
     ``before``: what a bare promise answers.
     """
+    named = named_with(reading, duty, before)
+    if named is not None:
+        return named
+    event = day_of_event(reading, duty)
+    return None if event is None else DueDay(event.day, event.line)
+
+
+def named_with(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | None:
+    """The day that the words of a duty name."""
     ahead = _ahead_of_event(reading, duty)
     if ahead is not None:
         return ahead
