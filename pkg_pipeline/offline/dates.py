@@ -120,13 +120,17 @@ def _named_weekday(today: date, m: re.Match[str], rule: Words, words: Words) -> 
 
 
 def _weekend(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    """A weekend is up on its Sunday."""
-    return _weekday(today, SUNDAY, _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]) or 0)
+    """A weekend is up on its Sunday; said on a Sunday without more, the next one is meant."""
+    which = _by_beginning(m.groupdict().get("which"), words["weeks_ahead"])
+    return _weekday(today, SUNDAY, which if which is not None else int(today.weekday() == SUNDAY))
 
 
 def _week_part(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    """A week without a day is up on its Sunday; its beginning is its Tuesday, its middle the Wednesday."""
-    return _weekday(today, rule.get("day", SUNDAY), rule.get("weeks", 0))
+    """A week without a day is up on its Sunday; its beginning is its Tuesday, its middle the Wednesday. On a Sunday the
+    week that is over is not meant.
+    """
+    weeks = rule.get("weeks", int(today.weekday() == SUNDAY))
+    return _weekday(today, rule.get("day", SUNDAY), weeks)
 
 
 def _before_weekend(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:

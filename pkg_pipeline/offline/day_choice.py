@@ -17,7 +17,7 @@ from pkg_pipeline.offline.reading import Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
 HEAD: Final = "due_days"
-THRESHOLD = 0.5
+THRESHOLD = 0.45
 BEFORE, AFTER = 14, 4
 """Lines before the first and after the last cue of a duty whose days may be meant."""
 NEAR = (1, 2, 4, 8)
