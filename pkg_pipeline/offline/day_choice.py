@@ -1,4 +1,4 @@
-"""The day of what a duty is for: "lunch is on the 8th" - "I'll make the cake". A head weighs the days named around it."""
+"""The day of what a duty is for: "lunch is on the 8th" - "I'll make the cake". A head weighs the days around it."""
 
 from __future__ import annotations
 

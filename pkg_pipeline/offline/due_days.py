@@ -94,7 +94,7 @@ def _says_again(place: Place, day: FoundDate, wanted: FoundDate) -> bool:
         return True
     if not wanted.is_deadline or day.is_deadline or wanted.day < day.day:
         return False
-    return place.role == "answer" and day.day == place.line.day or _any_text("step", place.text)
+    return (place.role == "answer" and day.day == place.line.day) or _any_text("step", place.text)
 
 
 def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
@@ -130,7 +130,12 @@ def _moved(reading: Reading, duty: Duty) -> DueDay | None:
     assert refused is not None
     after = later[at].message.text[refused.end() :]
     said = [(after, later[at]), *((one.message.text, one) for one in later[at + 1 :])]
-    days = [(found.day, one.index) for text, one in said for found in find_dates(text, one.language, one.day) if found.kind in EXACT and found.day >= line.day]
+    days = [
+        (found.day, one.index)
+        for text, one in said
+        for found in find_dates(text, one.language, one.day)
+        if found.kind in EXACT and found.day >= line.day
+    ]
     return DueDay(*days[-1]) if days else None
 
 
