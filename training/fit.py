@@ -64,22 +64,28 @@ HEADS: dict[str, tuple[str, Callable[[Reading], list[Candidate]]]] = {
 }
 
 
-def examples_of(talk: Talk, kind: str, candidates: Sequence[Candidate], fold: int) -> list[Example]:
-    """Every candidate of a talk; each label is matched by the one that shares most with it."""
-    labels: list[Label] = [label for label in talk.labels if label.kind == kind]
+def matches_of(candidates: Sequence[set[int]], labels: Sequence[Label]) -> dict[int, int]:
+    """The label of each candidate by place, the largest share of messages first, one to one."""
     pairs = sorted(
         (
             (len(numbers & label.numbers) / len(numbers | label.numbers), -i, -j)
-            for i, (_, numbers) in enumerate(candidates)
+            for i, numbers in enumerate(candidates)
             for j, label in enumerate(labels)
             if numbers & label.numbers
         ),
         reverse=True,
     )
-    of_candidate: dict[int, int] = {}
+    found: dict[int, int] = {}
     for _, i, j in pairs:
-        if -i not in of_candidate and -j not in of_candidate.values():
-            of_candidate[-i] = -j
+        if -i not in found and -j not in found.values():
+            found[-i] = -j
+    return found
+
+
+def examples_of(talk: Talk, kind: str, candidates: Sequence[Candidate], fold: int) -> list[Example]:
+    """Every candidate of a talk; each label is matched by the one that shares most with it."""
+    labels: list[Label] = [label for label in talk.labels if label.kind == kind]
+    of_candidate = matches_of([numbers for _, numbers in candidates], labels)
     return [
         Example(features, i in of_candidate, fold, talk.language)
         for i, (features, _) in enumerate(candidates)

@@ -117,7 +117,7 @@ def _was_asked(reading: Reading, line: Line) -> bool:
     return False
 
 
-def _asked_before(reading: Reading, duty: Duty) -> Sentence | None:
+def asked_before(reading: Reading, duty: Duty) -> Sentence | None:
     """What a promise of few words answers, said by another just before."""
     told = duty.told
     if len(told.sentence.terms) > BARE_TERMS:
@@ -190,7 +190,7 @@ def _found(reading: Reading, settled: Collection[Sentence]) -> list[FoundAction]
         ):
             continue
         told = duty.told
-        before = _asked_before(reading, duty)
+        before = asked_before(reading, duty)
         due = due_of(reading, duty, before)
         found.append(
             FoundAction(

@@ -120,13 +120,14 @@ def _named_weekday(today: date, m: re.Match[str], rule: Words, words: Words) -> 
 
 
 def _weekend(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    """A weekend is up on its Sunday."""
-    return _weekday(today, SUNDAY, _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]) or 0)
+    """A weekend is up on its Sunday; said on a Sunday without more, the next one is meant."""
+    which = _by_beginning(m.groupdict().get("which"), words["weeks_ahead"])
+    return _weekday(today, SUNDAY, which if which is not None else int(today.weekday() == SUNDAY))
 
 
 def _week_part(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    """A week without a day is up on its Sunday; its beginning is its Tuesday, its middle the Wednesday."""
-    return _weekday(today, rule.get("day", SUNDAY), rule.get("weeks", 0))
+    """A week is up on its Sunday, begins on its Tuesday; said on a Sunday, not the one that is over is meant."""
+    return _weekday(today, rule.get("day", SUNDAY), rule.get("weeks", int(today.weekday() == SUNDAY)))
 
 
 def _before_weekend(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
@@ -321,21 +322,21 @@ def before_event(text: str, language: Language) -> tuple[timedelta, str] | None:
 
 def due_date(text: str, language: Language, today: date) -> date | None:
     """The first deadline, else the first date that is not past; of two days to choose from the later."""
-    found = due_day(text, language, today)
-    return None if found is None else found.day
+    return found.day if (found := due_day(text, language, today)) else None
 
 
 def due_day(text: str, language: Language, today: date, *, is_own: bool = True) -> FoundDate | None:
-    """As ``due_date``, with its place; not ``is_own``: text beside a duty, whose beginnings ("from Thursday") are of
-    something else.
-    """
-    dates = [found for found in find_dates(text, language, today) if found.day >= today]
+    """As ``due_date``, with its place; not ``is_own``: text beside a duty, its beginnings are of something else."""
+    words = table("offline", language, "dates")["patterns"]
+    after = pattern(words["not_before"])
+    dates = [one for one in find_dates(text, language, today) if one.day >= today]
+    dates = [one for one in dates if not after.search(text[max(0, one.start - BEFORE_CHARS) : one.start])]
     if not is_own:
         dates = [found for found in dates if not is_beginning(text, language, found)]
     if not dates:
         return None
     first = next((found for found in dates if found.is_deadline), dates[0])
-    either = pattern(table("offline", language, "dates")["patterns"]["either"])
+    either = pattern(words["either"])
     for other in dates:
         if other.start > first.end and either.fullmatch(text[first.end : other.start]):
             first = max(first, other, key=lambda found: found.day)

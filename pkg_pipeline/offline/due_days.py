@@ -10,6 +10,7 @@ from typing import Literal
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
 from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_day, find_dates
+from pkg_pipeline.offline.day_choice import day_of_event
 from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -23,6 +24,10 @@ ANSWER_AFTER = 2
 THEN_REACH = 6
 EVENT_REACH = 12
 """Lines before a duty that may name the day that "by then" means, or on which what is brought is needed."""
+
+
+MOVED_REACH = 4
+"""Lines after a day is named in which it may be refused and another one named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,18 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
 
     ``before``: what a bare promise answers.
     """
-    ahead = _ahead_of_event(reading, duty)
-    if ahead is not None:
-        return ahead
+    named = named_with(reading, duty, before)
+    if named is not None:
+        return named
+    event = day_of_event(reading, duty)
+    return None if event is None else DueDay(event.day, event.line)
+
+
+def named_with(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | None:
+    """The day that the words of a duty name."""
+    moved = _ahead_of_event(reading, duty) or _moved(reading, duty)
+    if moved is not None:
+        return moved
     first = next(_days(_places(reading, duty, before)), None)
     if first is None:
         return None
@@ -72,13 +86,15 @@ def _days(places: Iterable[Place]) -> Iterator[tuple[Place, FoundDate]]:
 
 def _says_again(place: Place, day: FoundDate, wanted: FoundDate) -> bool:
     """Whether an answer means the day asked for: "the 12th" - "in the morning"; "next Wednesday" - "by Wednesday then";
-    "by the 31st" - "reading it tonight".
+    "by the 31st" - "reading it tonight"; "by the 20th" - "I'll ask tomorrow".
     """
     if day.kind in PARTS_OF_DAY:
         return wanted.kind in EXACT
     if day.kind == "weekday" and wanted.day - day.day == timedelta(weeks=1):
         return True
-    return place.role == "answer" and wanted.is_deadline and day.day == place.line.day
+    if not wanted.is_deadline or day.is_deadline or wanted.day < day.day:
+        return False
+    return (place.role == "answer" and day.day == place.line.day) or _any_text("step", place.text)
 
 
 def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
@@ -94,6 +110,33 @@ def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
         if day is not None:
             return DueDay(day - span, line.index)
     return None
+
+
+def _moved(reading: Reading, duty: Duty) -> DueDay | None:
+    """The last day of those said instead: "by May. no, by April"; "on Thursday" - "I can't. Saturday?" - "Saturday"."""
+    own = [cue for cue in duty.cues if find_dates(cue.sentence.text, cue.sentence.language, cue.line.day)]
+    if not own:
+        return None
+    line, cue = own[-1].line, own[-1]
+    for one in line.sentences[cue.sentence.place + 1 : cue.sentence.place + 2]:
+        day = due_day(one.text, one.language, line.day) if _any_text("instead", one.text) else None
+        if day is not None:
+            return DueDay(day.day, line.index)
+    later = [one for one in reading.lines[line.index + 1 : line.index + 1 + MOVED_REACH] if not one.is_data]
+    at = next((at for at, one in enumerate(later) if _any_text("cannot", one.message.text)), None)
+    if at is None or at > 1:
+        return None
+    refused = in_any("offline", "dates", "cannot").search(later[at].message.text)
+    assert refused is not None
+    after = later[at].message.text[refused.end() :]
+    said = [(after, later[at]), *((one.message.text, one) for one in later[at + 1 :])]
+    days = [
+        (found.day, one.index)
+        for text, one in said
+        for found in find_dates(text, one.language, one.day)
+        if found.kind in EXACT and found.day >= line.day
+    ]
+    return DueDay(*days[-1]) if days else None
 
 
 def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[Place]:
@@ -137,7 +180,11 @@ def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
 
 
 def _any(cues: list[Cue], words: str) -> bool:
-    return any(in_any("offline", "dates", words).search(cue.sentence.text) for cue in cues)
+    return any(_any_text(words, cue.sentence.text) for cue in cues)
+
+
+def _any_text(words: str, text: str) -> bool:
+    return in_any("offline", "dates", words).search(text) is not None
 
 
 def _earlier(reading: Reading, first: int, reach: int, cue: Cue) -> Iterator[Place]:

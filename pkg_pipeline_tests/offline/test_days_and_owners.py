@@ -118,3 +118,17 @@ def test_what_begins_on_a_day_beside_a_task_is_not_its_day() -> None:
 def test_a_weekday_with_its_number_is_the_day_of_both() -> None:
     assert due(["Tess: I come saturday 25, will bring a set"], "en") == "2024-05-25"
     assert due(["Тося: приеду в субботу 25, привезу набор"], "ru") == "2024-05-25"
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "day"),
+    [
+        (["Me: I'll drop the ladder off on Friday", "Tess: can't do Friday. Saturday?", "Me: ok Saturday"], "en", "18"),
+        (["Я: привезу стремянку в пятницу", "Лена: в пятницу не могу, давай в субботу", "Я: ок"], "ru", "18"),
+        (["Лена: пришли смету до 24 мая", "Я: займусь, завтра напишу мастеру"], "ru", "24"),
+        (["Лена: я уезжаю 28 мая", "Лена: ключи отдам в день отъезда", "Я: ок"], "ru", "28"),
+        (["王姐: 我28号搬走", "王姐: 钥匙走那天我给你", "我: 好"], "zh", "28"),
+    ],
+)
+def test_a_day_is_moved_or_named_by_another_line(said: list[str], language: Language, day: str) -> None:
+    assert due(said, language) == f"2024-05-{day}"
