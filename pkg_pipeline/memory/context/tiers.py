@@ -29,7 +29,8 @@ def tier_lines(
 ) -> dict[Tier, list[Line]]:
     """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
     items = _served(rows.open_items, left_out)
-    decisions = [one for one in _served(rows.decisions, left_out) if not any(_repeats(one, item) for item in items)]
+    open_words = {bare for item in items if (bare := _bare(item.text))}
+    decisions = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(_words(one))]
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, rules, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
@@ -199,11 +200,11 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
     return high, [line for one, line in lines if line is not None and one.importance != "high"]
 
 
-def _repeats(decision: KnownItem, item: KnownItem) -> bool:
-    """Whether a decision has the words of an open item; at most who said them stands behind."""
-    said, its = decision.text.rstrip(), _bare(item.text)
+def _words(decision: KnownItem) -> tuple[str, str]:
+    """Its words, and those without who said them, who may stand behind in brackets."""
+    said = decision.text.rstrip()
     by = said.rfind(" (") if said.endswith(")") else len(said)
-    return bool(its) and its in (_bare(said), _bare(said[:by]))
+    return _bare(said), _bare(said[:by])
 
 
 def _bare(text: str) -> str:
