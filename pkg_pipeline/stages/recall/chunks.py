@@ -243,9 +243,9 @@ def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str
 
 def _remove_stale(held: PostgresHeldInteractions, interactions: Sequence[UUID]) -> int:
     removed = 0
-    while places := held.stale(interactions, STALE_AT_ONCE):
-        held.delete(places)
-        removed += len(places)
+    while numbers := held.stale(interactions, STALE_AT_ONCE):
+        held.delete(numbers)
+        removed += len(numbers)
     return removed
 
 

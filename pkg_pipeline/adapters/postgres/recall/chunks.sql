@@ -232,7 +232,7 @@ FROM incoming_chunks i LEFT JOIN saved s ON s.id = i.id LEFT JOIN memory_chunks 
 INSERT INTO seen_chunks SELECT id FROM incoming_chunks ON CONFLICT DO NOTHING
 
 -- name: stale
-SELECT c.no AS chunk_no, c.scopes FROM memory_chunks c
+SELECT c.no FROM memory_chunks c
 WHERE c.interaction_id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM seen_chunks s WHERE s.id = c.id)
 ORDER BY c.no LIMIT %(limit)s
 

@@ -12,7 +12,6 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall import vector_indexes
 from pkg_pipeline.memory.recall.records import EVERYTHING
-from pkg_pipeline.stages.recall.records import ChunkPlace
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, VectorRig, unit
 
 ANNA, BORIS = PEOPLE[:2]
@@ -126,10 +125,10 @@ def test_a_backend_killed_while_it_builds_leaves_nothing_that_is_used(
 def test_an_index_goes_when_its_scope_is_half_as_big(rig: VectorRig) -> None:
     space_id, numbers = filled(rig)
     rig.vectors.keep_indexes()
-    rig.vectors.delete([ChunkPlace(number, (ANNA,)) for number in numbers[:90]])
+    rig.vectors.delete([number for number in numbers[:90]])
     assert rig.vectors.keep_indexes() == []
     assert dict(rig.rows(NAMES)) == names(space_id)  # 60 of Anna's: between half and all
-    rig.vectors.delete([ChunkPlace(number, (ANNA,)) for number in numbers[90:110]])
+    rig.vectors.delete([number for number in numbers[90:110]])
     rig.vectors.keep_indexes()
     assert dict(rig.rows(NAMES)) == {EVERYTHING: f"chunk_vectors_{space_id}_all"}
     assert rig.rows(INDEXES) == [(f"chunk_vectors_{space_id}_all", True)]
