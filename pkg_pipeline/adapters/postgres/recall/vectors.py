@@ -71,7 +71,7 @@ class PostgresVectorStore:
             change: Counter[tuple[int, UUID]] = Counter()
             change.subtract(Counter(SQL.rows(connection, "leave_scopes")))
             SQL.run(connection, "save_embeddings")
-            change.update(Counter(SQL.rows(connection, "save_codes")))
+            change.update({(one.space_id, one.scope): one.codes for one in SQL.rows(connection, "save_codes")})
             count_codes(connection, change)
         return len(there)
 
@@ -91,7 +91,6 @@ def delete_in(connection: Connection, chunk_nos: Sequence[int]) -> None:
     if not chunk_nos:
         return
     given = {"chunk_nos": list(chunk_nos)}
-    SQL.run(connection, "by_key")
     SQL.run(connection, "lock_chunks", **given)
     gone = Counter(SQL.rows(connection, "delete_codes", **given))
     SQL.run(connection, "delete_embeddings", **given)

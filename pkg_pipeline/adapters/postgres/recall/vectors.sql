@@ -26,16 +26,20 @@ SELECT no FROM memory_chunks WHERE no = ANY(%(chunk_nos)s) ORDER BY no FOR NO KE
 DELETE FROM given_vectors WHERE chunk_no <> ALL(%(chunk_nos)s)
 
 -- name: leave_scopes
--- Codes in scopes, or of a time, that the chunk left. A code's time is that of its vector.
-DELETE FROM chunk_codes c USING (
-    SELECT g.space_id, g.chunk_no, o.scope, e.at
-    FROM given_vectors g
-    JOIN chunk_embeddings e ON e.chunk_no = g.chunk_no AND e.space_id = g.space_id
+-- Codes in scopes, or of a time, that the chunk left. A code's time is that of its vector. With LIMIT each is looked up by
+-- key: of a table that was empty when the plan was made, a join would read all, once for each.
+DELETE FROM chunk_codes WHERE ctid = ANY(ARRAY(
+    SELECT k.ctid FROM given_vectors g
+    CROSS JOIN LATERAL (
+        SELECT scopes, at FROM chunk_embeddings WHERE chunk_no = g.chunk_no AND space_id = g.space_id LIMIT 1
+    ) e
     CROSS JOIN LATERAL (SELECT '00000000-0000-0000-0000-000000000000'::uuid AS scope UNION SELECT unnest(e.scopes)) o
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM chunk_codes WHERE space_id = g.space_id AND scope = o.scope AND at = e.at AND chunk_no = g.chunk_no LIMIT 1
+    ) k
     WHERE e.at <> g.at OR o.scope <> ALL(g.scopes || '00000000-0000-0000-0000-000000000000'::uuid)
-) g
-WHERE c.space_id = g.space_id AND c.scope = g.scope AND c.at = g.at AND c.chunk_no = g.chunk_no
-RETURNING c.space_id, c.scope
+))
+RETURNING space_id, scope
 
 -- name: save_embeddings
 INSERT INTO chunk_embeddings AS e (chunk_no, space_id, scopes, at, index_hash, embedding)
@@ -44,7 +48,7 @@ ON CONFLICT (chunk_no, space_id) DO UPDATE SET
     scopes = excluded.scopes, at = excluded.at, index_hash = excluded.index_hash, embedding = excluded.embedding
 
 -- name: save_codes
--- Scope zero has every chunk. Only inserted rows count (xmax = 0).
+-- Scope zero has every chunk. Only inserted rows count (xmax = 0), by scope.
 WITH saved AS (
     INSERT INTO chunk_codes AS c (space_id, scope, chunk_no, at, code)
     SELECT g.space_id, s.scope, g.chunk_no, g.at, g.code
@@ -56,7 +60,7 @@ WITH saved AS (
     ON CONFLICT (space_id, scope, at, chunk_no) DO UPDATE SET code = excluded.code
     RETURNING c.space_id, c.scope, c.xmax = 0 AS is_new
 )
-SELECT space_id, scope FROM saved WHERE is_new
+SELECT space_id, scope, count(*) AS codes FROM saved WHERE is_new GROUP BY space_id, scope
 
 -- name: count
 -- The last step of a transaction: every saver updates the row of scope zero.
@@ -71,13 +75,15 @@ DELETE FROM chunk_embeddings WHERE chunk_no = ANY(%(chunk_nos)s)
 
 -- name: delete_codes
 -- In all spaces, by key: before the vectors, which tell where they are.
-DELETE FROM chunk_codes c USING (
-    SELECT e.space_id, e.chunk_no, e.at, o.scope FROM chunk_embeddings e
+DELETE FROM chunk_codes WHERE ctid = ANY(ARRAY(
+    SELECT k.ctid FROM chunk_embeddings e
     CROSS JOIN LATERAL (SELECT '00000000-0000-0000-0000-000000000000'::uuid AS scope UNION SELECT unnest(e.scopes)) o
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM chunk_codes WHERE space_id = e.space_id AND scope = o.scope AND at = e.at AND chunk_no = e.chunk_no LIMIT 1
+    ) k
     WHERE e.chunk_no = ANY(%(chunk_nos)s)
-) g
-WHERE c.space_id = g.space_id AND c.scope = g.scope AND c.at = g.at AND c.chunk_no = g.chunk_no
-RETURNING c.space_id, c.scope
+))
+RETURNING space_id, scope
 
 -- name: orphans
 -- Codes without chunk, left by killed workers.

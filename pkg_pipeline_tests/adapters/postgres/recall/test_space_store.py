@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall.records import Space, SpaceMismatch
-from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, VectorRig, unit
+from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import VectorRig, unit
 
 TALK = UUID(int=7)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import UUID
 
 import numpy as np
@@ -85,6 +86,27 @@ def test_what_is_gone_by_now_is_passed_over(rig: VectorRig) -> None:
     rig.run("DELETE FROM memory_chunks")
     assert rig.save(space.id, numbers, unit(3)) == 0
     assert rig.vectors.save(space.id, []) == 0
+
+
+def test_a_chunk_of_another_time_has_one_code_a_scope_and_only_where_it_belongs(rig: VectorRig) -> None:
+    space = rig.spaces.open("stub:a")
+    (number,), vectors = rig.chunks(1), unit(2)
+    for scopes, at in (((CHAT, ANNA), START), ((CHAT, ANNA), START + timedelta(days=1)), ((CHAT,), START)):
+        assert rig.vectors.save(space.id, [VectorRow(number, scopes, at, str(at), vectors[0])]) == 1
+        assert rig.rows("SELECT DISTINCT at FROM chunk_codes") == [(at,)]
+        assert rig.counts(space.id) == dict.fromkeys((EVERYTHING, *scopes), 1)
+    rig.assert_consistent()
+
+
+def test_saving_and_deleting_read_by_key_however_small_the_tables_were_at_first(rig: VectorRig) -> None:
+    space = rig.spaces.open("stub:a")
+    read = "SELECT sum(seq_tup_read)::int FROM pg_stat_user_tables WHERE relname IN ('chunk_codes', 'chunk_embeddings')"
+    for step in range(15):  # plans are kept from the tenth on
+        numbers = rig.chunks(40, first=40 * step + 1)
+        rig.save(space.id, numbers, unit(40), scopes=(CHAT, ANNA))
+        rig.vectors.delete(numbers[:5])
+    rig.run("SELECT pg_stat_force_next_flush()")
+    assert rig.rows(read)[0][0] < 100
 
 
 def test_codes_left_by_a_killed_deletion_are_swept_up(rig: VectorRig, monkeypatch: pytest.MonkeyPatch) -> None:

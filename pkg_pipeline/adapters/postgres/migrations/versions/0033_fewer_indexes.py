@@ -1,5 +1,5 @@
-"""Fewer and smaller indexes of chunks: of codes one covering index that is unique, in place of two. Going back makes the
-former ones anew.
+"""Fewer and smaller indexes of chunks: of codes one, covering and unique, in place of two. Going back makes the former
+ones anew.
 """
 
 from pathlib import Path
