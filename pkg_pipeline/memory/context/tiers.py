@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
+from uuid import UUID
 
 from pkg_pipeline.memory.context.card import SAID_BY_A_PERSON
 from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
@@ -94,10 +95,14 @@ def _warm(
         LeftOut("interaction", str(one.interaction_id), "limit") for one in rows.unsummarised[rules.summary_limit :]
     ]
     kept.sort(key=lambda one: (-one.ended_at.timestamp(), str(one.interaction_id)))
+    minor: dict[UUID, list[KnownItem]] = {}
+    for item in decisions:
+        if item.importance != "high":
+            minor.setdefault(item.interaction_id, []).append(item)
     lines: list[Line] = []
     for one in kept:
         told = talk_lines(one, renderer)
-        mine = [item for item in decisions if item.interaction_id == one.interaction_id and item.importance != "high"]
+        mine = minor.get(one.interaction_id, [])
         mine.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], str(item.id)))
         place, headings = talk_place(one), renderer.within(one)
         told += [

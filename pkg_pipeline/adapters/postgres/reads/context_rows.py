@@ -63,9 +63,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
 def _signals(found: Mapping[str, Any]) -> Signals:
     return Signals(
         name=found["entity"]["name"],
-        said=[
-            Utterance(one["text"], one["is_self"], datetime.fromisoformat(one["at"])) for one in found["said"] or ()
-        ],
+        said=[Utterance(one["text"], one["is_self"], datetime.fromisoformat(one["at"])) for one in found["said"] or ()],
         groups=found["groups"] or (),
         facts=[fact["value"] for fact in found["facts"] or ()],
         organizations=(found["entity"]["organization"], found["my_organization"]),
