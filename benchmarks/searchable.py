@@ -5,8 +5,8 @@
 One message more in a conversation without a silence of so many messages, of two people and of a group: written by an
 append to its session or by the import of a file with one line, then until it is searchable, with a model that answers
 at once. Processor time of this process and of the server's, which does not depend on what else the machine does; wall
-time beside it. Then a whole memory: import, interactions, chunks with vectors; messages a second and bytes each, by table and index. Prints
-Markdown tables.
+time beside it. Then a whole memory: import, interactions, chunks with vectors; messages a second and bytes each, by
+table and index. Prints Markdown tables.
 """
 
 from __future__ import annotations
