@@ -209,8 +209,7 @@ def _indexes_dropped(connection: Connection) -> list[str]:
     ).fetchall()
     for name, _ in rows:
         connection.execute(f"DROP INDEX {name}")
-    connection.execute("ALTER TABLE chunk_codes DROP CONSTRAINT chunk_codes_pkey")
-    return [text for _, text in rows] + ["ALTER TABLE chunk_codes ADD PRIMARY KEY (space_id, scope, chunk_no)"]
+    return [text for _, text in rows]
 
 
 def _people(connection: Connection, plan: Plan) -> None:

@@ -5,8 +5,8 @@
 One message more in a conversation without a silence of so many messages, of two people and of a group: written by an
 append to its session or by the import of a file with one line, then until it is searchable, with a model that answers
 at once. Processor time of this process and of the server's, which does not depend on what else the machine does; wall
-time beside it. Then a whole memory: import, interactions, chunks with vectors; messages a second and bytes each. Prints
-Markdown tables.
+time beside it. Then a whole memory: import, interactions, chunks with vectors; messages a second and bytes each, by
+table and index. Prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ EVER = "SELECT min(day), max(day) FROM interactions"
 BYTES = """
 SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
 WHERE c.relnamespace = 'pkg'::regnamespace AND c.relkind IN ('r', 'p')"""
+PLACES = """
+SELECT c.relname, pg_relation_size(c.oid) + coalesce(pg_total_relation_size(nullif(c.reltoastrelid, 0)), 0)
+FROM pg_class c WHERE c.relnamespace = 'pkg'::regnamespace AND c.relkind IN ('r', 'i') ORDER BY 2 DESC, 1 LIMIT 16"""
 FIRST_ROUNDS = 3
 """Rounds that are not counted: caches and plans come into being."""
 
@@ -156,6 +159,8 @@ def many(messages: int, profiler: cProfile.Profile | None) -> None:
         if profiler is not None:
             profiler.disable()
         size, chunks = made.value(BYTES) - before, made.value("SELECT count(*) FROM memory_chunks")
+        with made.memory.connections.connection() as connection:
+            places = connection.execute(PLACES).fetchall()
     print(f"\n| {messages:,} messages, {chunks:,} chunks | messages/s | CPU µs a message | own | server |")
     print("| --- | ---: | ---: | ---: | ---: |")
     total = Cost(0, 0, 0)
@@ -163,7 +168,7 @@ def many(messages: int, profiler: cProfile.Profile | None) -> None:
         total += cost
         print(_line(name, cost, messages))
     print(_line("all", total, messages))
-    print(f"\n{size / messages:,.0f} bytes a message.", flush=True)
+    print(f"\n{size / messages:,.0f} bytes a message:", ", ".join(f"{one} {at / messages:,.0f}" for one, at in places))
 
 
 def _line(name: str, cost: Cost, messages: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any, LiteralString, TypeVar
 
 from psycopg import Cursor
-from psycopg.rows import RowFactory, kwargs_row, namedtuple_row, scalar_row, tuple_row
+from psycopg.rows import RowFactory, namedtuple_row, scalar_row, tuple_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection
@@ -26,9 +26,14 @@ def record_row(make: Callable[..., Row]) -> RowFactory[Row]:
     """Rows as ``make`` called with their columns; arrays become tuples."""
     if make is named:
         return namedtuple_row  # pyright: ignore[reportReturnType]
-    return kwargs_row(
-        lambda **columns: make(**{name: tuple(one) if type(one) is list else one for name, one in columns.items()})
-    )
+
+    def rows_of(cursor: Any) -> Callable[[Sequence[Any]], Row]:
+        names = [column.name for column in cursor.description or ()]
+        return lambda values: make(
+            **{name: tuple(one) if type(one) is list else one for name, one in zip(names, values, strict=True)}
+        )
+
+    return rows_of
 
 
 class Statements:

@@ -48,6 +48,8 @@ linear time. Cuts before a space change nothing, forced ones at most a token.
 """
 
 _WORD_START = re.compile(r"(?<=\S) (?=\w)")
+_LINE_START = re.compile(r"(?<=\n)(?=[^\s/])")
+"""Where the splitting pattern always ends a part: behind the end of a line, before neither a blank nor a slash."""
 
 
 class TokenTableMissing(RuntimeError):
@@ -118,8 +120,13 @@ class TiktokenCounter:
         return [counts[text] for text in texts]
 
     def _count_text(self, text: str) -> int:
-        encode = self._encoding().encode_ordinary
-        return sum(len(encode(piece)) for piece in pieces(text))
+        """A long text line by line: tokens never reach over the end of one, and most lines were counted before."""
+        if len(text) <= CACHED_LINE_CHARS:
+            return len(self._encoding().encode_ordinary(text))
+        return sum(map(self._count_part, (line for piece in pieces(text) for line in _LINE_START.split(piece))))
+
+    def _count_part(self, line: str) -> int:
+        return self._count_line(line) if len(line) <= CACHED_LINE_CHARS else len(self._encoding().encode_ordinary(line))
 
     def _encoding(self) -> tiktoken.Encoding:
         if self._loaded is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -282,4 +283,10 @@ class BlockRules:
 
     @property
     def today(self) -> date:
-        return self.as_of.astimezone(self.zone).date()
+        return _day(self.as_of, self.zone)
+
+
+@lru_cache(maxsize=16)
+def _day(moment: datetime, zone: ZoneInfo) -> date:
+    """Asked for with every line."""
+    return moment.astimezone(zone).date()

@@ -142,7 +142,8 @@ class LineRenderer:
             text = text + ELLIPSIS
             marks = with_mark(marks, "shortened")
         speaker = self.words.me if message.is_self else named(message.speaker or "") or self.words.unknown
-        line = f"{when} {speaker}{self.bracket(chat)}{self.words.colon}{text}"
+        where = self.bracket(chat) if chat else ""
+        line = f"{when} {speaker}{where}{self.words.colon}{text}"
         return Line(section, "message", message.id, line, message.sent_at, (message.id,), place, headings, marks)
 
     def chat(self, chat: ContextChat) -> str:

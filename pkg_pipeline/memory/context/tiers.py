@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
+from uuid import UUID
 
 from pkg_pipeline.memory.context.card import SAID_BY_A_PERSON
 from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
@@ -29,7 +30,8 @@ def tier_lines(
 ) -> dict[Tier, list[Line]]:
     """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
     items = _served(rows.open_items, left_out)
-    decisions = [one for one in _served(rows.decisions, left_out) if not any(_repeats(one, item) for item in items)]
+    open_words = {bare for item in items if (bare := _bare(item.text))}
+    decisions = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(_words(one))]
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, rules, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
@@ -93,10 +95,14 @@ def _warm(
         LeftOut("interaction", str(one.interaction_id), "limit") for one in rows.unsummarised[rules.summary_limit :]
     ]
     kept.sort(key=lambda one: (-one.ended_at.timestamp(), str(one.interaction_id)))
+    minor: dict[UUID, list[KnownItem]] = {}
+    for item in decisions:
+        if item.importance != "high":
+            minor.setdefault(item.interaction_id, []).append(item)
     lines: list[Line] = []
     for one in kept:
         told = talk_lines(one, renderer)
-        mine = [item for item in decisions if item.interaction_id == one.interaction_id and item.importance != "high"]
+        mine = minor.get(one.interaction_id, [])
         mine.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], str(item.id)))
         place, headings = talk_place(one), renderer.within(one)
         told += [
@@ -199,11 +205,11 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
     return high, [line for one, line in lines if line is not None and one.importance != "high"]
 
 
-def _repeats(decision: KnownItem, item: KnownItem) -> bool:
-    """Whether a decision has the words of an open item; at most who said them stands behind."""
-    said, its = decision.text.rstrip(), _bare(item.text)
+def _words(decision: KnownItem) -> tuple[str, str]:
+    """Its words, and those without who said them, who may stand behind in brackets."""
+    said = decision.text.rstrip()
     by = said.rfind(" (") if said.endswith(")") else len(said)
-    return bool(its) and its in (_bare(said), _bare(said[:by]))
+    return _bare(said), _bare(said[:by])
 
 
 def _bare(text: str) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from pkg_pipeline.memory.text.marks import WINDOW_MARKS
@@ -29,6 +29,9 @@ MOST_CHARS: Final = 4_000
 MOST_LINES: Final = 1_000
 UNDATED_RUN: Final = 4
 """So many known lines in a row, all but one with a bullet or heading, are an echo without any date."""
+
+KEPT_LINES: Final = 16_384
+"""Blocks that are served one after the other have most lines in common."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _FORM: Final = re.compile(r"[ \t>]*(?:[-*•–]\s|#{1,6}\s|\[)")
@@ -62,6 +65,12 @@ class _Line:
             digest.update(_bytes(word.group().casefold() + " "))
             found.append(_number(digest.copy().digest()) | 1)
         return found
+
+    @property
+    def whole(self) -> int:
+        """The last of ``wholes``, at the cost of one."""
+        said = "".join(f"{word.group().casefold()} " for word in self.words)
+        return _number(hashlib.blake2b(_bytes(said), digest_size=8).digest()) | 1
 
     @cached_property
     def beginnings(self) -> list[int]:
@@ -128,8 +137,14 @@ def fingerprints(text: str) -> list[int]:
     """Of the lines of a served block and of their beginnings, each once, sorted: signed 64-bit numbers, the odd ones of
     whole lines.
     """
-    said = [line for line in _lines(text) if line.says_something and len(line.text) <= MOST_CHARS]
-    return sorted({*(line.wholes[-1] for line in said), *(one for line in said for one in line.beginnings)})
+    return sorted({one for line in _lines(text) if len(line.text) <= MOST_CHARS for one in _prints(line.text)})
+
+
+@lru_cache(KEPT_LINES)
+def _prints(text: str) -> tuple[int, ...]:
+    """Of one line, none where it says too little."""
+    line = _Line(0, text)
+    return (line.whole, *line.beginnings) if line.says_something else ()
 
 
 def openings(text: str) -> list[int]:

@@ -15,6 +15,8 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’][a-zа-яё]+)?")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 KEPT_WORDS = 16_384
 """Most of what is said is made of few words."""
+KEPT_TEXTS = 16_384
+"""What the newest messages tell of is asked anew with every context."""
 _FIRST_WORDS = 2
 """Somebody is addressed within so many words of either end."""
 
@@ -102,6 +104,7 @@ def _of(part: str) -> _Words:
     return _Words(entries)
 
 
+@lru_cache(KEPT_TEXTS)
 def heard(text: str, part: str = "") -> frozenset[Heard]:
     """What a message tells of; with ``NAME`` or ``FACT``: what a contact's name, a fact's value does."""
     return frozenset(_of(part).heard(text))

@@ -6,7 +6,7 @@ A passage is indexed with a bounded context before and behind it, and printed wi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -211,7 +211,8 @@ def _introduced(speaker: str) -> str:
     return f"{name}: " if name else ""
 
 
-def _scopes(entity_ids: Sequence[UUID], chat_id: UUID) -> tuple[UUID, ...]:
+@lru_cache(maxsize=4096)
+def _scopes(entity_ids: tuple[UUID, ...], chat_id: UUID) -> tuple[UUID, ...]:
     return (*sorted(set(entity_ids)), chat_id)
 
 
@@ -220,7 +221,10 @@ def _chunk_id(interaction: ChunkedInteraction, source: ChunkSource, key: str, nu
     return hashing.chunk_id(f"{interaction.id}:{source}:{number}", [key], own)
 
 
-def _index_hash(*, indexed: str, own: str, around: str, scopes: Sequence[UUID], at: datetime) -> str:
-    return hashing.input_hash(
-        (), INDEX_VERSION, indexed, own, around, at.astimezone(UTC).isoformat(), *(str(scope) for scope in scopes)
-    )
+def _index_hash(*, indexed: str, own: str, around: str, scopes: tuple[UUID, ...], at: datetime) -> str:
+    return hashing.input_hash((), INDEX_VERSION, indexed, own, around, at.astimezone(UTC).isoformat(), *_named(scopes))
+
+
+@lru_cache(maxsize=4096)
+def _named(scopes: tuple[UUID, ...]) -> tuple[str, ...]:
+    return tuple(map(str, scopes))

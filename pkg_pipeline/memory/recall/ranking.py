@@ -6,7 +6,6 @@ and the look of an answer are priors. Recency and importance measured worse and 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -94,17 +93,28 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
                 parts.append(("neighbours", rules.neighbours * lent))
     wanted: list[tuple[Wish, float]] = [(wish, weight) for wish, weight in rules.looks.items() if wish in asked.wishes]
     scored: list[Ranked] = []
+    names_any = bool(asked.speakers or asked.periods or asked.sides or asked.asks_when or rules.derived)
     for one, parts in zip(candidates, found, strict=True):
-        parts += _priors(one, asked, rules)
+        if names_any:
+            parts += _priors(one, asked, rules)
         if looks := sum(weight for wish, weight in wanted if answers(wish, one.text)):
             parts.append(("looks", looks))
         scored.append(Ranked(one, _sum(parts), tuple(parts)))
-    scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), str(entry.candidate.id)))
+    scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), entry.candidate.id.int))
     return _spread(scored, rules.repeat)
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> float:
     return sum(value for _, value in parts)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """Of one conversation: how many pieces there are, whose, and what each of those found is above the floor."""
+
+    pieces: int = 0
+    speakers: set[UUID | None] = field(default_factory=set[UUID | None])
+    found: dict[int, float] = field(default_factory=dict[int, float])
 
 
 def _lent(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
@@ -114,24 +124,28 @@ def _lent(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[floa
     a short one all are neighbours. Chunks of a conversation are numbered in its order.
     """
     floor = FOUND_SHARE * max(scores, default=0.0)
-    talks: dict[UUID, dict[int, float]] = {}
-    speakers: dict[UUID, set[UUID | None]] = {}
+    talks: dict[UUID, _Talk] = {}
+    of: list[_Talk | None] = []
     for one, score in zip(candidates, scores, strict=True):
+        talk = None
         if one.source in SPOKEN and one.interaction_id is not None:
-            talks.setdefault(one.interaction_id, {})[one.no] = max(0.0, score - floor)
-            speakers.setdefault(one.interaction_id, set()).add(one.sender_entity_id)
+            talk = talks.get(one.interaction_id) or talks.setdefault(one.interaction_id, _Talk())
+            talk.pieces += 1
+            talk.speakers.add(one.sender_entity_id)
+            if score > floor:
+                talk.found[one.no] = score - floor
+        of.append(talk)
     weights = [(distance, NEARER**distance) for distance in range(1, REACH + 1)]
     lent = [0.0] * len(candidates)
-    for place, one in enumerate(candidates):
-        if one.source not in SPOKEN or one.interaction_id is None or len(talks[one.interaction_id]) == 1:
+    for place, (one, talk) in enumerate(zip(candidates, of, strict=True)):
+        if talk is None or talk.pieces == 1 or not talk.found:
             continue
-        around = talks[one.interaction_id]
+        found, no = talk.found, one.no
         sum_around = sum(
-            weight * (around.get(one.no - distance, 0.0) + around.get(one.no + distance, 0.0))
-            for distance, weight in weights
+            weight * (found.get(no - distance, 0.0) + found.get(no + distance, 0.0)) for distance, weight in weights
         )
-        is_stretch = min(1.0, (len(around) - 1) / REACH)
-        lent[place] = sum_around * is_stretch * min(1.0, FEW_SPEAKERS / len(speakers[one.interaction_id]))
+        is_stretch = min(1.0, (talk.pieces - 1) / REACH)
+        lent[place] = sum_around * is_stretch * min(1.0, FEW_SPEAKERS / len(talk.speakers))
     return lent
 
 
@@ -160,10 +174,11 @@ def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
     """Reorders with the penalty for interactions that already occur: by how many of its own stand before."""
     if repeat <= 0:
         return scored
-    heard: Counter[UUID | None] = Counter()
+    heard: dict[UUID | None, int] = {}
     weighed: list[tuple[float, int]] = []
     for place, entry in enumerate(scored):
         talk = entry.candidate.interaction_id
-        weighed.append((repeat * log1p(heard[talk]) - entry.score, place))
-        heard[talk] += 1
+        before = heard.get(talk, 0)
+        weighed.append((repeat * log1p(before) - entry.score, place))
+        heard[talk] = before + 1
     return [scored[place] for _, place in sorted(weighed)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from pkg_pipeline.memory.gate.amounts import unit_of
@@ -28,6 +28,9 @@ Wish = Literal[
     "summary",
 ]
 
+KEPT_TEXTS = 8_192
+"""Pieces that many questions find are looked at once."""
+
 _FIGURE = re.compile(r"\d|[一二三四五六七八九十百千万两]{2,}")
 _LONG = re.compile(r"(?:\d[\s().–-]{0,2}){6,}")
 _SUM = re.compile(
@@ -43,6 +46,7 @@ def wishes(question: str) -> frozenset[Wish]:
     return frozenset(wish for wish, pattern in _wishes().items() if pattern.search(question))
 
 
+@lru_cache(KEPT_TEXTS)
 def answers(wish: Wish, text: str) -> bool:
     """Whether a text looks like an answer to such a wish; never for one whose answers have no look of their own."""
     pattern = _answers().get(wish)
@@ -51,6 +55,7 @@ def answers(wish: Wish, text: str) -> bool:
     return wish != "amount" or pattern.search(_look("date").sub(" ", text)) is not None
 
 
+@lru_cache(KEPT_TEXTS)
 def names_time(text: str) -> bool:
     """Whether a text names a day or an hour: more than a number, which may count anything."""
     return any(_look(key).search(text) for key in ("date", "day"))
@@ -61,6 +66,7 @@ def asks(text: str) -> bool:
     return _look("asks").search(text) is not None
 
 
+@lru_cache(KEPT_TEXTS)
 def sums(text: str) -> frozenset[float]:
     """The numbers of a text that are no day, hour, length of time, phone or account, and number no flat or option."""
     found: set[float] = set()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.ports import Vectors
 
 EMBEDDED_AT_ONCE = 128
-"""Texts per call, all lost if it fails."""
+"""Texts per call, all lost if it fails. What a batch of chunks brings is saved together, also where a call failed."""
 
 REST_SECONDS = 300.0
 """Database clock: pause after the embedder was unavailable, unless it names one."""
@@ -54,15 +54,22 @@ class Vectorising:
         if self.stop_reason is None:
             missing = self._vectors.missing(self.space_id, [(one.no, one.index_hash) for one in kept])
             lacking = [pair for pair in zip(chunks, kept, strict=True) if pair[1].no in missing]
-            for at in range(0, len(lacking), EMBEDDED_AT_ONCE):
-                part = lacking[at : at + EMBEDDED_AT_ONCE]
-                try:
-                    bad = self._give_part(part)
-                except (EmbedderError, SpaceMismatch) as error:
-                    self._stop(error)
-                    break
-                refused |= bad
-                embedded |= {row.no for _, row in part} - bad
+            rows: list[VectorRow] = []
+            try:
+                for at in range(0, len(lacking), EMBEDDED_AT_ONCE):
+                    part = lacking[at : at + EMBEDDED_AT_ONCE]
+                    made = self._embedded(part)
+                    rows += made
+                    refused |= {row.no for _, row in part} - {row.chunk_no for row in made}
+            except EmbedderError as error:
+                self._stop(error)
+            try:
+                if rows:
+                    self._vectors.save(self.space_id, rows)
+                    self._has_saved = True
+                embedded = {row.chunk_no for row in rows}
+            except SpaceMismatch as error:
+                self._stop(error)
         return Embedded(frozenset(embedded), frozenset(refused))
 
     def keep_indexes(self) -> None:
@@ -71,23 +78,19 @@ class Vectorising:
             self._vectors.keep_indexes()
             self._has_saved = False
 
-    def _give_part(self, part: Sequence[tuple[Chunk, KeptChunk]]) -> set[int]:
-        """Numbers of the rejected chunks. Raises EmbedderError, SpaceMismatch."""
+    def _embedded(self, part: Sequence[tuple[Chunk, KeptChunk]]) -> list[VectorRow]:
+        """Without the rejected ones. Raises EmbedderError."""
         bad: frozenset[int] = frozenset()
         vectors: Vectors
         try:
             vectors = self._embedder.embed([chunk.indexed for chunk, _ in part])
         except EmbedderRejected as rejected:
             vectors, bad = rejected.vectors, frozenset(rejected.positions)
-        rows = [
+        return [
             VectorRow(row.no, chunk.scopes, chunk.at, row.index_hash, vector)
             for place, ((chunk, row), vector) in enumerate(zip(part, vectors, strict=True))
             if place not in bad
         ]
-        if rows:
-            self._vectors.save(self.space_id, rows)
-            self._has_saved = True
-        return {part[place][1].no for place in bad}
 
     def _stop(self, error: EmbedderError | SpaceMismatch) -> None:
         self.failure = f"no vectors from {self._embedder.model}: {error}"

@@ -172,17 +172,19 @@ class Work:
         for batch in batched(self._chunks(held, taken, points, speakers), BATCH_CHUNKS):
             kept = held.save([self._row(chunk) for chunk in batch])
             given = self._deps.vectorising.give(batch, kept) if self._deps.vectorising else None
-            for chunk, row in zip(batch, kept, strict=True):
-                interaction = _of(chunk)
-                standing = goes_on.get(interaction)
-                chunks[interaction] += standing is None or (chunk.subject_id is None and chunk.at > standing.after)
-                report = self._reports[day_of[interaction]]
-                report.chunks += 1
-                report.kept += not row.is_changed
+            for interaction, pairs in groupby(zip(batch, kept, strict=True), key=lambda pair: _of(pair[0])):
+                made = list(pairs)
+                standing, report = goes_on.get(interaction), self._reports[day_of[interaction]]
+                chunks[interaction] += sum(
+                    standing is None or (chunk.subject_id is None and chunk.at > standing.after) for chunk, _ in made
+                )
+                report.chunks += len(made)
+                report.kept += sum(not row.is_changed for _, row in made)
                 if given is not None:
-                    report.embedded += row.no in given.embedded
-                    report.refused += row.no in given.refused
-                    refused[interaction] += row.no in given.refused
+                    bad = sum(row.no in given.refused for _, row in made)
+                    report.embedded += sum(row.no in given.embedded for _, row in made)
+                    report.refused += bad
+                    refused[interaction] += bad
         if whole:
             self._reports[taken[0].day].removed += _remove_stale(held, whole)
         if named:
@@ -243,9 +245,9 @@ def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str
 
 def _remove_stale(held: PostgresHeldInteractions, interactions: Sequence[UUID]) -> int:
     removed = 0
-    while places := held.stale(interactions, STALE_AT_ONCE):
-        held.delete(places)
-        removed += len(places)
+    while numbers := held.stale(interactions, STALE_AT_ONCE):
+        held.delete(numbers)
+        removed += len(numbers)
     return removed
 
 

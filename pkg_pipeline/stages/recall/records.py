@@ -48,12 +48,6 @@ class VectorRow:
     embedding: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkPlace:
-    chunk_no: int
-    scopes: tuple[UUID, ...]
-
-
 # ── chunks ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pkg_pipeline.adapters.text import tokens
 from pkg_pipeline.adapters.text.tokens import PIECE_CHARS, TiktokenCounter, TokenTableMissing, pieces
@@ -50,6 +52,14 @@ def test_cutting_a_long_text_into_pieces_does_not_change_its_count(counter: Tikt
     text = "Договорились встретиться завтра in the office, price 4500 EUR. " * 2000
     assert "".join(pieces(text)) == text
     assert all(len(piece) <= PIECE_CHARS for piece in pieces(text))
+    assert counter.count(text) == len(tokens.load_encoding().encode_ordinary(text))
+
+
+@given(
+    st.lists(st.sampled_from([*" \n\t/\r\x0b\x0c\x1c\x85\u00a0\u2028\u3000\u0301…?!-#'9aЯ电🙂", "\n\n", "'s", "word "]))
+)
+def test_a_text_of_many_lines_has_the_tokens_of_the_whole(counter: TiktokenCounter, parts: list[str]) -> None:
+    text = "".join(parts) * (1 + 500 // max(len("".join(parts)), 1))
     assert counter.count(text) == len(tokens.load_encoding().encode_ordinary(text))
 
 

@@ -123,7 +123,7 @@ SELECT count(*) FROM (SELECT pg_advisory_lock(hashtextextended(id::text, 5)) FRO
 SELECT count(*) FROM interactions WHERE chat_id = %(chat)s
 
 -- name: chunks
-SELECT no AS chunk_no, scopes FROM memory_chunks WHERE chat_id = %(chat)s ORDER BY no LIMIT %(limit)s
+SELECT no FROM memory_chunks WHERE chat_id = %(chat)s ORDER BY no LIMIT %(limit)s
 
 -- name: lock_selves
 SELECT pg_advisory_xact_lock(7310526)

@@ -15,7 +15,6 @@ from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.stages.archive.erasing import Erased
-from pkg_pipeline.stages.recall.records import ChunkPlace
 
 SQL, CHUNKS = Statements("erasing"), Statements("chunks")
 CHUNKS_AT_ONCE = 1_000
@@ -76,11 +75,11 @@ class PostgresErasure:
             ids = sorted({*interactions, *SQL.values(connection, "interactions", chat=chat_id)})
             try:
                 SQL.run(connection, "hold", ids=ids)
-                while places := SQL.rows(connection, "chunks", ChunkPlace, chat=chat_id, limit=CHUNKS_AT_ONCE):
+                while numbers := SQL.values(connection, "chunks", chat=chat_id, limit=CHUNKS_AT_ONCE):
                     with connection.transaction():
-                        CHUNKS.run(connection, "delete_chunks", numbers=[place.chunk_no for place in places])
-                        delete_in(connection, places)
-                    removed += len(places)
+                        delete_in(connection, numbers)
+                        CHUNKS.run(connection, "delete_chunks", numbers=numbers)
+                    removed += len(numbers)
                 CHUNKS.run(connection, "forget_states", ids=ids)
             finally:
                 if not connection.broken:

@@ -55,8 +55,8 @@ def served_in(connections: ConnectionPool, prints: Iterable[int]) -> frozenset[i
 
 def keep(connection: Connection, text: str) -> None:
     prints = fingerprints(text)
-    if prints:
-        SQL.run(connection, "keep", prints=prints, most=MOST_PRINTS)
+    if prints:  # as text: a list is looked through number by number
+        SQL.run(connection, "keep", prints=f"{{{','.join(map(str, prints))}}}", most=MOST_PRINTS)
 
 
 def marks(rows: Sequence[MessageRow], own: Sequence[Own]) -> dict[str, Any] | None:

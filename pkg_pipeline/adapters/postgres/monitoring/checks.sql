@@ -176,7 +176,7 @@ WITH live AS (
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND NOT m.is_archived AND m.content ~ '\S'
     ORDER BY i.day DESC, m.id DESC LIMIT %(most)s
 ), judged AS (
-    SELECT l.*, NOT EXISTS (SELECT FROM memory_chunks k WHERE k.message_ids @> ARRAY[l.id] AND k.source IN ('message', 'tool_result')) AS is_wrong
+    SELECT l.*, NOT EXISTS (SELECT FROM memory_chunks k WHERE k.message_ids[1] = l.id AND k.source IN ('message', 'tool_result')) AS is_wrong
     FROM live l
 )
 SELECT count(*) AS checked, count(*) FILTER (WHERE is_wrong) AS without_chunk,

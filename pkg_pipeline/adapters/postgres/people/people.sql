@@ -128,18 +128,18 @@ UPDATE chunk_states SET input_hash = '' WHERE interaction_id = ANY(%(interaction
 -- A piece has a code in each of its scopes: from that of all (zero) into new ones …
 INSERT INTO chunk_codes (space_id, scope, chunk_no, at, code)
 SELECT k.space_id, s.scope, k.chunk_no, k.at, k.code
-FROM memory_chunks c CROSS JOIN LATERAL unnest(c.scopes) AS s (scope)
-JOIN embedding_spaces e ON true
-JOIN chunk_codes k ON k.space_id = e.id AND k.scope = '00000000-0000-0000-0000-000000000000' AND k.chunk_no = c.no
-WHERE c.no = ANY(%(numbers)s)
+FROM chunk_embeddings e CROSS JOIN LATERAL unnest(e.scopes) AS s (scope)
+JOIN chunk_codes k ON k.space_id = e.space_id AND k.scope = '00000000-0000-0000-0000-000000000000'
+                  AND k.at = e.at AND k.chunk_no = e.chunk_no
+WHERE e.chunk_no = ANY(%(numbers)s)
 ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING
 RETURNING space_id, scope
 
 -- name: drop_codes
 -- … and out of those it left.
-DELETE FROM chunk_codes k USING memory_chunks c, embedding_spaces e
-WHERE k.space_id = e.id AND k.scope = ANY(%(scopes)s) AND k.chunk_no = ANY(%(numbers)s) AND c.no = k.chunk_no
-  AND k.scope <> ALL(c.scopes)
+DELETE FROM chunk_codes k USING chunk_embeddings e
+WHERE e.chunk_no = ANY(%(numbers)s) AND k.space_id = e.space_id AND k.scope = ANY(%(scopes)s)
+  AND k.at = e.at AND k.chunk_no = e.chunk_no AND k.scope <> ALL(e.scopes)
 RETURNING k.space_id, k.scope
 
 -- name: move_terms

@@ -39,7 +39,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
     chats = {key: ContextChat(*parts) for key, parts in (found["chats"] or {}).items()}
     texts = {int(key): _message(given, chats) for key, given in (found["texts"] or {}).items()}
     profile = _profile(found["profile"], chats)
-    doubted = set[UUID]() if profile is None else {UUID(key) for key in found["profile"]["doubted"] or ()}
+    doubted = set[UUID]() if profile is None else {_id(key) for key in found["profile"]["doubted"] or ()}
     items = [(given["band"], _item(given, chats)) for given in found["items"] or ()]
     decisions = sorted(
         (item for band, item in items if band != "open"), key=lambda item: (item.first_at, item.id), reverse=True
@@ -49,21 +49,21 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         hot=tuple(texts[key] for key in found["hot"] or ()),
         summaries=tuple(_summary(given, chats) for given in found["summaries"] or ()),
         unsummarised=tuple(_unsummarised(given, chats, texts) for given in found["unsummarised"] or ()),
-        whole={UUID(given["interaction_id"]): _whole(given, chats, texts) for given in found["whole"] or ()},
+        whole={_id(given["interaction_id"]): _whole(given, chats, texts) for given in found["whole"] or ()},
         facts=tuple(_fact(given, chats) for given in found["facts"] or ()),
         decisions=tuple(decisions),
         open_items=tuple(_doubted(item, doubted, profile) for band, item in items if band == "open"),
         profile=profile,
         left_out=tuple(_withheld(found)),
         signals=_signals(found),
-        me=Person(UUID(found["me"][0]), found["me"][1], is_self=True) if found["me"] else None,
+        me=Person(_id(found["me"][0]), found["me"][1], is_self=True) if found["me"] else None,
     )
 
 
 def _signals(found: Mapping[str, Any]) -> Signals:
     return Signals(
         name=found["entity"]["name"],
-        said=[Utterance(**one | {"at": datetime.fromisoformat(one["at"])}) for one in found["said"] or ()],
+        said=[Utterance(one["text"], one["is_self"], datetime.fromisoformat(one["at"])) for one in found["said"] or ()],
         groups=found["groups"] or (),
         facts=[fact["value"] for fact in found["facts"] or ()],
         organizations=(found["entity"]["organization"], found["my_organization"]),
@@ -98,7 +98,7 @@ def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) 
         source = {"chat_id": chat_id, "message_ids": message_ids or ()}
         keys.setdefault(place, {}).update(dict.fromkeys(_keys(source, chats)))
     return KnownProfile(
-        id=UUID(given["id"]),
+        id=_id(given["id"]),
         as_of=datetime.fromisoformat(given["as_of"]),
         relationship_type=given["relationship_type"],
         summary=given["summary"],
@@ -119,7 +119,7 @@ def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) 
 
 def _entity(given: Mapping[str, Any]) -> ContextEntity:
     return ContextEntity(
-        id=UUID(given["id"]),
+        id=_id(given["id"]),
         name=given["name"],
         type=given["type"],
         is_self=given["is_self"],
@@ -151,8 +151,8 @@ def _message(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> Hear
 
 def _summary(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> PastSummary:
     return PastSummary(
-        id=UUID(given["id"]),
-        interaction_id=UUID(given["interaction_id"]),
+        id=_id(given["id"]),
+        interaction_id=_id(given["interaction_id"]),
         chat=chats[given["chat_id"]],
         started_at=datetime.fromisoformat(given["started_at"]),
         ended_at=datetime.fromisoformat(given["ended_at"]),
@@ -166,7 +166,7 @@ def _unsummarised(
     given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Mapping[int, HeardMessage]
 ) -> Unsummarised:
     return Unsummarised(
-        interaction_id=UUID(given["interaction_id"]),
+        interaction_id=_id(given["interaction_id"]),
         chat=chats[given["chat_id"]],
         started_at=datetime.fromisoformat(given["started_at"]),
         ended_at=datetime.fromisoformat(given["ended_at"]),
@@ -176,7 +176,7 @@ def _unsummarised(
 
 def _whole(given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Mapping[int, HeardMessage]) -> WholeTalk:
     return WholeTalk(
-        interaction_id=UUID(given["interaction_id"]),
+        interaction_id=_id(given["interaction_id"]),
         chat=chats[given["chat_id"]],
         started_at=datetime.fromisoformat(given["started_at"]),
         ended_at=datetime.fromisoformat(given["ended_at"]),
@@ -186,7 +186,7 @@ def _whole(given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Ma
 
 def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFact:
     return KnownFact(
-        id=UUID(given["id"]),
+        id=_id(given["id"]),
         fact_type=given["fact_type"],
         value=given["value"],
         at=datetime.fromisoformat(given["at"]),
@@ -201,10 +201,10 @@ def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownIt
     said = {"chat_id": given["said_in"], "message_ids": given["said_by"] or ()}
     former = given["former"]
     return KnownItem(
-        id=UUID(given["id"]),
+        id=_id(given["id"]),
         kind=given["kind"],
         status=given["status"] or "open",
-        interaction_id=UUID(given["interaction_id"]),
+        interaction_id=_id(given["interaction_id"]),
         first_at=datetime.fromisoformat(given["first_at"]),
         at=datetime.fromisoformat(given["at"]),
         text=given["text"],
@@ -234,6 +234,7 @@ def message_keys(source: str, chat_external_id: str, external_ids: Iterable[str]
 
 
 _key = lru_cache(maxsize=KEPT_KEYS)(message_key)
+_id = lru_cache(maxsize=KEPT_KEYS)(UUID)
 
 
 def _moment(value: str | None) -> datetime | None:

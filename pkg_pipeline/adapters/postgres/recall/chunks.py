@@ -22,7 +22,6 @@ from pkg_pipeline.stages.interactions.records import Touched
 from pkg_pipeline.stages.recall.records import (
     CONTEXT_MESSAGES,
     Built,
-    ChunkPlace,
     ChunkRow,
     DueInteraction,
     GoesOn,
@@ -172,15 +171,15 @@ class PostgresHeldInteractions:
                 SQL.run(self._connection, "see")
             return SQL.rows(self._connection, "save_incoming", KeptChunk)
 
-    def stale(self, interactions: Sequence[UUID], limit: int) -> list[ChunkPlace]:
-        """At most ``limit`` chunks of these that were not saved since they were locked."""
-        return SQL.rows(self._connection, "stale", ChunkPlace, ids=list(interactions), limit=limit)
+    def stale(self, interactions: Sequence[UUID], limit: int) -> list[int]:
+        """Numbers of at most ``limit`` chunks of these that were not saved since they were locked."""
+        return SQL.values(self._connection, "stale", ids=list(interactions), limit=limit)
 
-    def delete(self, places: Sequence[ChunkPlace]) -> None:
+    def delete(self, chunk_nos: Sequence[int]) -> None:
         """Delete chunks with their vectors and term frequencies, in one transaction."""
         with self._connection.transaction():
-            SQL.run(self._connection, "delete_chunks", numbers=[one.chunk_no for one in places])
-            delete_in(self._connection, places)
+            delete_in(self._connection, chunk_nos)
+            SQL.run(self._connection, "delete_chunks", numbers=list(chunk_nos))
 
     def name_speakers(self, terms: Mapping[UUID, Sequence[int]]) -> None:
         """Replace the name terms of these entities."""

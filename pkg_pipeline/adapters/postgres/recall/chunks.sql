@@ -196,8 +196,10 @@ COPY incoming_chunks (
 -- name: save_incoming
 -- Upserts new and changed chunks, and adds the differences to document frequencies; term 0 counts all chunks. Interactions
 -- are locked; terms are in a fixed order against deadlocks, and the transaction ends with this: everybody waits at term 0.
+-- With LIMIT each chunk is looked up by its key: a join with a new temporary table might read all chunks, every time.
 WITH changed AS MATERIALIZED (
-    SELECT i.*, c.terms AS old_terms FROM incoming_chunks i LEFT JOIN memory_chunks c ON c.id = i.id
+    SELECT i.*, c.terms AS old_terms FROM incoming_chunks i
+    LEFT JOIN LATERAL (SELECT * FROM memory_chunks WHERE id = i.id LIMIT 1) c ON true
     WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
                            c.is_withheld, c.topics, c.sender_entity_id)
         IS DISTINCT FROM (i.index_hash, i.content_hash, i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
@@ -225,15 +227,17 @@ WITH changed AS MATERIALIZED (
     ) d GROUP BY term HAVING sum(n) <> 0 ORDER BY term
     ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
 )
-SELECT coalesce(s.no, c.no) AS no, i.index_hash, s.id IS NOT NULL AS is_changed
-FROM incoming_chunks i LEFT JOIN saved s ON s.id = i.id LEFT JOIN memory_chunks c ON c.id = i.id ORDER BY i.place
+SELECT coalesce(s.no, (SELECT no FROM memory_chunks WHERE id = i.id)) AS no, i.index_hash, s.id IS NOT NULL AS is_changed
+FROM incoming_chunks i LEFT JOIN saved s ON s.id = i.id ORDER BY i.place
 
 -- name: see
 INSERT INTO seen_chunks SELECT id FROM incoming_chunks ON CONFLICT DO NOTHING
 
 -- name: stale
-SELECT c.no AS chunk_no, c.scopes FROM memory_chunks c
-WHERE c.interaction_id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM seen_chunks s WHERE s.id = c.id)
+-- By interaction, not in the order of all chunks' numbers, as a limit would suggest.
+SELECT c.no FROM unnest(%(ids)s::uuid[]) AS g (id)
+CROSS JOIN LATERAL (SELECT no, id FROM memory_chunks WHERE interaction_id = g.id OFFSET 0) c
+WHERE NOT EXISTS (SELECT FROM seen_chunks s WHERE s.id = c.id)
 ORDER BY c.no LIMIT %(limit)s
 
 -- name: delete_chunks

@@ -31,6 +31,9 @@ NODE_BYTES = 900
 CHANGED_SHARE, CHANGED_LEAST = 0.1, 1000
 """Rows changed since the last vacuum, as a share of the table and at least, before it is vacuumed."""
 
+LOOSE = 1.3
+"""So many times its least size an index is built anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
@@ -61,6 +64,7 @@ def keep_indexes(
             sweep(connection)
             for table in changed:  # index-only scans need a vacuum
                 connection.execute(_ddl(connection, "vacuum_ddl", relation=table))
+            _tighten(connection)
         scopes = SQL.rows(connection, "outgrown", _Scope, limit=scan_limit)
         wanted = {one.name: one for one in scopes if _wanted(one, scan_limit=scan_limit, building=building)}
         whole = _clear(connection, wanted)
@@ -75,6 +79,14 @@ def keep_indexes(
     finally:
         if not connection.closed:
             SQL.run(connection, "next_please")
+
+
+def _tighten(connection: Connection) -> None:
+    """Build the codes' index anew, beside readers and writers, where much of it is empty."""
+    for name in SQL.values(connection, "half_built"):
+        connection.execute(_ddl(connection, "drop_index_ddl", index=name))
+    if SQL.value(connection, "is_loose", times=LOOSE, least=CHANGED_LEAST):
+        SQL.run(connection, "rebuild")
 
 
 def drop_indexes(connection: Connection, space_id: int) -> None:

@@ -15,9 +15,8 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT, keep_indexes
 from pkg_pipeline.adapters.postgres.recall.vector_rows import copied
 from pkg_pipeline.adapters.postgres.statements import Statements
-from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
+from pkg_pipeline.stages.recall.records import SpaceMismatch, VectorRow
 
 ROWS_AT_ONCE = 1000
 """Per transaction: each locks the sizes of its scopes."""
@@ -72,14 +71,14 @@ class PostgresVectorStore:
             change: Counter[tuple[int, UUID]] = Counter()
             change.subtract(Counter(SQL.rows(connection, "leave_scopes")))
             SQL.run(connection, "save_embeddings")
-            change.update(Counter(SQL.rows(connection, "save_codes")))
+            change.update({(one.space_id, one.scope): one.codes for one in SQL.rows(connection, "save_codes")})
             count_codes(connection, change)
         return len(there)
 
-    def delete(self, chunks: Sequence[ChunkPlace]) -> None:
+    def delete(self, chunk_nos: Sequence[int]) -> None:
         """Delete codes and vectors of these chunks in every space."""
         with transaction(self._connections) as connection:
-            delete_in(connection, chunks)
+            delete_in(connection, chunk_nos)
 
     def keep_indexes(self, space_id: int | None = None) -> list[str]:
         """As in ``VectorStore``. One process at a time; others return at once."""
@@ -87,16 +86,14 @@ class PostgresVectorStore:
             return keep_indexes(connection, scan_limit=self._scan_limit, building=space_id, sweep=_sweep)
 
 
-def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
-    """Delete codes and vectors of these chunks in the caller's transaction, best after those of ``memory_chunks``."""
-    if not chunks:
+def delete_in(connection: Connection, chunk_nos: Sequence[int]) -> None:
+    """Delete codes and vectors of these chunks in the caller's transaction, before their rows of ``memory_chunks``."""
+    if not chunk_nos:
         return
-    chunk_nos = sorted({place.chunk_no for place in chunks})
-    SQL.run(connection, "lock_chunks", chunk_nos=chunk_nos)
-    SQL.run(connection, "delete_embeddings", chunk_nos=chunk_nos)
-    places = sorted({(scope, place.chunk_no) for place in chunks for scope in (EVERYTHING, *place.scopes)})
-    given = {"chunk_nos": [chunk_no for _, chunk_no in places], "scopes": [scope for scope, _ in places]}
+    given = {"chunk_nos": list(chunk_nos)}
+    SQL.run(connection, "lock_chunks", **given)
     gone = Counter(SQL.rows(connection, "delete_codes", **given))
+    SQL.run(connection, "delete_embeddings", **given)
     count_codes(connection, {key: -number for key, number in gone.items()})
 
 

@@ -26,16 +26,20 @@ SELECT no FROM memory_chunks WHERE no = ANY(%(chunk_nos)s) ORDER BY no FOR NO KE
 DELETE FROM given_vectors WHERE chunk_no <> ALL(%(chunk_nos)s)
 
 -- name: leave_scopes
--- Codes in scopes that the chunk left.
-DELETE FROM chunk_codes c USING (
-    SELECT g.space_id, g.chunk_no, o.scope
-    FROM given_vectors g
-    JOIN chunk_embeddings e ON e.chunk_no = g.chunk_no AND e.space_id = g.space_id
-    CROSS JOIN LATERAL unnest(e.scopes) AS o (scope)
-    WHERE o.scope <> ALL(g.scopes)
-) g
-WHERE c.space_id = g.space_id AND c.scope = g.scope AND c.chunk_no = g.chunk_no
-RETURNING c.space_id, c.scope
+-- Codes in scopes, or of a time, that the chunk left. A code's time is that of its vector. With LIMIT each is looked up by
+-- key: of a table that was empty when the plan was made, a join would read all, once for each.
+DELETE FROM chunk_codes WHERE ctid = ANY(ARRAY(
+    SELECT k.ctid FROM given_vectors g
+    CROSS JOIN LATERAL (
+        SELECT scopes, at FROM chunk_embeddings WHERE chunk_no = g.chunk_no AND space_id = g.space_id LIMIT 1
+    ) e
+    CROSS JOIN LATERAL (SELECT '00000000-0000-0000-0000-000000000000'::uuid AS scope UNION SELECT unnest(e.scopes)) o
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM chunk_codes WHERE space_id = g.space_id AND scope = o.scope AND at = e.at AND chunk_no = g.chunk_no LIMIT 1
+    ) k
+    WHERE e.at <> g.at OR o.scope <> ALL(g.scopes || '00000000-0000-0000-0000-000000000000'::uuid)
+))
+RETURNING space_id, scope
 
 -- name: save_embeddings
 INSERT INTO chunk_embeddings AS e (chunk_no, space_id, scopes, at, index_hash, embedding)
@@ -44,7 +48,7 @@ ON CONFLICT (chunk_no, space_id) DO UPDATE SET
     scopes = excluded.scopes, at = excluded.at, index_hash = excluded.index_hash, embedding = excluded.embedding
 
 -- name: save_codes
--- Scope zero has every chunk. Only inserted rows count (xmax = 0).
+-- Scope zero has every chunk. Only inserted rows count (xmax = 0), by scope.
 WITH saved AS (
     INSERT INTO chunk_codes AS c (space_id, scope, chunk_no, at, code)
     SELECT g.space_id, s.scope, g.chunk_no, g.at, g.code
@@ -52,11 +56,11 @@ WITH saved AS (
     CROSS JOIN LATERAL (
         SELECT '00000000-0000-0000-0000-000000000000'::uuid AS scope UNION SELECT unnest(g.scopes)
     ) s
-    ORDER BY g.space_id, s.scope, g.chunk_no
-    ON CONFLICT (space_id, scope, chunk_no) DO UPDATE SET at = excluded.at, code = excluded.code
+    ORDER BY g.space_id, s.scope, g.at, g.chunk_no
+    ON CONFLICT (space_id, scope, at, chunk_no) DO UPDATE SET code = excluded.code
     RETURNING c.space_id, c.scope, c.xmax = 0 AS is_new
 )
-SELECT space_id, scope FROM saved WHERE is_new
+SELECT space_id, scope, count(*) AS codes FROM saved WHERE is_new GROUP BY space_id, scope
 
 -- name: count
 -- The last step of a transaction: every saver updates the row of scope zero.
@@ -70,11 +74,16 @@ ON CONFLICT (space_id, scope) DO UPDATE SET chunks = k.chunks + excluded.chunks
 DELETE FROM chunk_embeddings WHERE chunk_no = ANY(%(chunk_nos)s)
 
 -- name: delete_codes
--- In all spaces, by key.
-DELETE FROM chunk_codes c
-USING unnest(%(chunk_nos)s::bigint[], %(scopes)s::uuid[]) AS g (chunk_no, scope), embedding_spaces s
-WHERE c.space_id = s.id AND c.scope = g.scope AND c.chunk_no = g.chunk_no
-RETURNING c.space_id, c.scope
+-- In all spaces, by key: before the vectors, which tell where they are.
+DELETE FROM chunk_codes WHERE ctid = ANY(ARRAY(
+    SELECT k.ctid FROM chunk_embeddings e
+    CROSS JOIN LATERAL (SELECT '00000000-0000-0000-0000-000000000000'::uuid AS scope UNION SELECT unnest(e.scopes)) o
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM chunk_codes WHERE space_id = e.space_id AND scope = o.scope AND at = e.at AND chunk_no = e.chunk_no LIMIT 1
+    ) k
+    WHERE e.chunk_no = ANY(%(chunk_nos)s)
+))
+RETURNING space_id, scope
 
 -- name: orphans
 -- Codes without chunk, left by killed workers.
@@ -110,6 +119,20 @@ SELECT k.space_id, s.state, s.dimensions, k.scope, k.chunks, k.index_name
 FROM chunk_scopes k JOIN embedding_spaces s ON s.id = k.space_id
 WHERE k.chunks > %(limit)s OR k.index_name IS NOT NULL
 ORDER BY k.space_id, k.chunks DESC, k.scope
+
+-- name: is_loose
+-- Whether half of the codes' index is empty: where a scope grows in the midst of others, full pages are split in halves.
+-- A code takes 184 bytes and its place, and nine tenths of a page are filled.
+SELECT pg_relation_size('chunk_codes_scan') > %(times)s * (188 / 0.9) * reltuples FROM pg_class
+WHERE oid = 'chunk_codes'::regclass AND reltuples >= %(least)s
+
+-- name: half_built
+-- Of a rebuild that was killed.
+SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'chunk_codes'::regclass AND starts_with(c.relname, 'chunk_codes_scan_cc')
+
+-- name: rebuild
+REINDEX INDEX CONCURRENTLY chunk_codes_scan
 
 -- name: name_index
 UPDATE chunk_scopes SET index_name = %(index)s WHERE space_id = %(space)s AND scope = %(scope)s

@@ -69,10 +69,9 @@ MEMORY_CHUNKS = table(
     UniqueConstraint("no"),
     index("memory_chunks_interaction", "interaction_id"),
     index("memory_chunks_subject", "subject_id", where="subject_id IS NOT NULL"),
-    index("memory_chunks_chat", "chat_id, at"),
-    index("memory_chunks_messages", "message_ids", postgresql_using="gin"),
+    index("memory_chunks_chat", "chat_id"),
+    index("memory_chunks_messages", "(message_ids[1])"),
     index("memory_chunks_words", "terms, scopes", postgresql_using="gin"),
-    index("memory_chunks_topics", "topics", postgresql_using="gin"),
 )
 
 CHUNK_EMBEDDINGS = table(
@@ -90,13 +89,13 @@ CHUNK_EMBEDDINGS = table(
 CHUNK_CODES = table(
     "chunk_codes",
     "The sign bits of rotated vectors: a first look at a scope.",
-    col("space_id", SmallInteger, "the space", to("embedding_spaces")),
+    col("space_id", SmallInteger, "the space"),
     col("scope", Uuid, "an entity, a chat, or zero for all"),
     col("chunk_no", BigInteger, "the chunk"),
-    col("at", MOMENT, "event time"),
+    col("at", MOMENT, "event time, as of its vector"),
     col("code", BIT(CODE_BITS), "one bit a rotated dimension"),
-    index("chunk_codes_scan", "space_id, scope, at", include="chunk_no code"),
-    key="space_id scope chunk_no",
+    index("chunk_codes_scan", "space_id, scope, at, chunk_no", include="code", unique=True),
+    key="",
 )
 
 for _table, _column in ((CHUNK_EMBEDDINGS, "embedding"), (CHUNK_CODES, "code")):

@@ -1,8 +1,11 @@
-"""Revisions 0018 to 0032: what was forgotten; what was edited, and not read again since; what was served lately; what a
+"""Revisions 0018 to 0033: what was forgotten; what was edited, and not read again since; what was served lately; what a
 person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
 from __future__ import annotations
+
+import psycopg
+import pytest
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
@@ -197,3 +200,25 @@ def test_revision_0032_lets_what_was_due_lapse_sooner(database_url: str) -> None
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(status).fetchone() == ("open",)
+
+
+def test_revision_0033_keeps_codes_single_by_the_index_that_serves_them(database_url: str) -> None:
+    indexes = "SELECT array_agg(indexname::text ORDER BY indexname) FROM pg_indexes WHERE tablename = 'chunk_codes'"
+    code = (
+        "INSERT INTO chunk_codes (space_id, scope, chunk_no, at, code)"
+        " VALUES (1, gen_random_uuid(), 1, now(), repeat('0', 1024)::bit(1024))"
+    )
+    with engine.connect(database_url) as connection:
+        connection.execute("INSERT INTO embedding_spaces (model, state) VALUES ('m', 'active')")
+        connection.execute(code)
+        assert connection.execute(indexes).fetchone() == (["chunk_codes_scan"],)
+        connection.commit()
+    migrate.downgrade(database_url, "0032")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(indexes).fetchone() == (["chunk_codes_pkey", "chunk_codes_scan"],)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(indexes).fetchone() == (["chunk_codes_scan"],)
+        assert connection.execute("SELECT count(*) FROM chunk_codes").fetchone() == (1,)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO chunk_codes SELECT * FROM chunk_codes")

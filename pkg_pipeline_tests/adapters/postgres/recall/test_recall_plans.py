@@ -105,7 +105,7 @@ def test_every_way_reads_its_index(database_url: str) -> None:
                 read = explained(connection, text, given)
                 used = {node.get("Index Name") for node in read}
                 assert index in used, (label, used)
-                assert "memory_chunks_words" in used or "memory_chunks_topics" in used, (label, used)
+                assert "memory_chunks_words" in used, (label, used)
                 assert not [
                     node for node in read if node["Node Type"] == "Seq Scan" and node["Relation Name"] in TABLES
                 ], label

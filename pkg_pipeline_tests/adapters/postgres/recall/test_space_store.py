@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.adapters.postgres.statements import Statements
-from pkg_pipeline.stages.recall.records import ChunkPlace, Space, SpaceMismatch
-from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, VectorRig, unit
+from pkg_pipeline.stages.recall.records import Space, SpaceMismatch
+from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import VectorRig, unit
 
 TALK = UUID(int=7)
 
@@ -95,7 +95,7 @@ def test_an_interaction_that_lost_vectors_is_made_anew(rig: VectorRig) -> None:
     for interaction in (TALK, UUID(int=8)):
         complete(rig, space.id, interaction)
     assert rig.spaces.forget_incomplete(space.id) == 0
-    rig.vectors.delete([ChunkPlace(numbers[0], (CHAT,))])
+    rig.vectors.delete([numbers[0]])
     assert rig.spaces.forget_incomplete(space.id) == 1
     assert rig.rows("SELECT interaction_id FROM chunk_states") == [(UUID(int=8),)]
 

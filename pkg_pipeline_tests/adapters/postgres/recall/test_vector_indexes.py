@@ -12,7 +12,6 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall import vector_indexes
 from pkg_pipeline.memory.recall.records import EVERYTHING
-from pkg_pipeline.stages.recall.records import ChunkPlace
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, VectorRig, unit
 
 ANNA, BORIS = PEOPLE[:2]
@@ -126,10 +125,10 @@ def test_a_backend_killed_while_it_builds_leaves_nothing_that_is_used(
 def test_an_index_goes_when_its_scope_is_half_as_big(rig: VectorRig) -> None:
     space_id, numbers = filled(rig)
     rig.vectors.keep_indexes()
-    rig.vectors.delete([ChunkPlace(number, (ANNA,)) for number in numbers[:90]])
+    rig.vectors.delete(list(numbers[:90]))
     assert rig.vectors.keep_indexes() == []
     assert dict(rig.rows(NAMES)) == names(space_id)  # 60 of Anna's: between half and all
-    rig.vectors.delete([ChunkPlace(number, (ANNA,)) for number in numbers[90:110]])
+    rig.vectors.delete(list(numbers[90:110]))
     rig.vectors.keep_indexes()
     assert dict(rig.rows(NAMES)) == {EVERYTHING: f"chunk_vectors_{space_id}_all"}
     assert rig.rows(INDEXES) == [(f"chunk_vectors_{space_id}_all", True)]
@@ -188,3 +187,20 @@ def test_after_a_big_load_codes_are_read_from_their_index_alone(rig: VectorRig) 
         f" WHERE space_id = {space_id} AND scope = '{ANNA}' AND at < '2026-01-01 05:00Z'"
     )
     assert "Index Only Scan" in "\n".join(row[0] for row in rig.rows(ask))
+
+
+def test_an_index_of_codes_that_is_half_empty_is_built_anew_and_a_killed_build_is_cleared_away(rig: VectorRig) -> None:
+    space = rig.spaces.open("stub:a")
+    for step in range(40):  # each scope grows in the midst of others: full pages are split in halves
+        for person in PEOPLE:
+            rig.save(space.id, rig.chunks(10, scopes=(person,), first=step * 10 + 1), unit(10), scopes=(person,))
+    rig.run("CREATE INDEX chunk_codes_scan_ccnew ON chunk_codes (scope)")
+    rig.run("SELECT pg_stat_force_next_flush()")
+    size = "SELECT pg_relation_size('chunk_codes_scan')::int"
+    before = rig.rows(size)[0][0]
+    rig.vectors.keep_indexes()
+    assert rig.rows(size)[0][0] < 0.8 * before
+    built = rig.rows(
+        "SELECT indexname::text, indexdef LIKE '%% UNIQUE %%' FROM pg_indexes WHERE tablename = 'chunk_codes'"
+    )
+    assert built == [("chunk_codes_scan", True)]

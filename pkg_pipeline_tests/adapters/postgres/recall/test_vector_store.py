@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import UUID
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.recall.records import EVERYTHING
-from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
+from pkg_pipeline.stages.recall.records import SpaceMismatch, VectorRow
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, START, VectorRig, text_of_code, unit
 
 ANNA, BORIS = PEOPLE[:2]
@@ -70,7 +71,7 @@ def test_spaces_count_for_themselves_and_a_deletion_reaches_all(rig: VectorRig) 
     numbers = rig.chunks(3)
     rig.save(one.id, numbers, unit(3, 64), scopes=(CHAT, ANNA))
     rig.save(other.id, numbers[:2], unit(2, 96), scopes=(CHAT, ANNA))
-    rig.vectors.delete([ChunkPlace(numbers[0], (CHAT, ANNA)), ChunkPlace(99, (CHAT,))])
+    rig.vectors.delete([numbers[0], 99])
     assert rig.counts(one.id) == {EVERYTHING: 2, CHAT: 2, ANNA: 2}
     assert rig.counts(other.id) == {EVERYTHING: 1, CHAT: 1, ANNA: 1}
     rig.vectors.delete([])
@@ -85,6 +86,27 @@ def test_what_is_gone_by_now_is_passed_over(rig: VectorRig) -> None:
     rig.run("DELETE FROM memory_chunks")
     assert rig.save(space.id, numbers, unit(3)) == 0
     assert rig.vectors.save(space.id, []) == 0
+
+
+def test_a_chunk_of_another_time_has_one_code_a_scope_and_only_where_it_belongs(rig: VectorRig) -> None:
+    space = rig.spaces.open("stub:a")
+    (number,), vectors = rig.chunks(1), unit(2)
+    for scopes, at in (((CHAT, ANNA), START), ((CHAT, ANNA), START + timedelta(days=1)), ((CHAT,), START)):
+        assert rig.vectors.save(space.id, [VectorRow(number, scopes, at, str(at), vectors[0])]) == 1
+        assert rig.rows("SELECT DISTINCT at FROM chunk_codes") == [(at,)]
+        assert rig.counts(space.id) == dict.fromkeys((EVERYTHING, *scopes), 1)
+    rig.assert_consistent()
+
+
+def test_saving_and_deleting_read_by_key_however_small_the_tables_were_at_first(rig: VectorRig) -> None:
+    space = rig.spaces.open("stub:a")
+    read = "SELECT sum(seq_tup_read)::int FROM pg_stat_user_tables WHERE relname IN ('chunk_codes', 'chunk_embeddings')"
+    for step in range(15):  # plans are kept from the tenth on
+        numbers = rig.chunks(40, first=40 * step + 1)
+        rig.save(space.id, numbers, unit(40), scopes=(CHAT, ANNA))
+        rig.vectors.delete(numbers[:5])
+    rig.run("SELECT pg_stat_force_next_flush()")
+    assert rig.rows(read)[0][0] < 100
 
 
 def test_codes_left_by_a_killed_deletion_are_swept_up(rig: VectorRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,11 +128,11 @@ def test_a_deletion_within_the_callers_transaction_goes_with_it(rig: VectorRig) 
     rig.save(space.id, numbers, unit(2))
     with rig.connections.connection() as connection:
         with connection.transaction(force_rollback=True):
-            vector_store.delete_in(connection, [ChunkPlace(numbers[0], (CHAT,))])
+            vector_store.delete_in(connection, [numbers[0]])
         assert rig.counts(space.id) == {EVERYTHING: 2, CHAT: 2}
         with connection.transaction():
+            vector_store.delete_in(connection, [numbers[0]])
             connection.execute("DELETE FROM memory_chunks WHERE no = %s", [numbers[0]])
-            vector_store.delete_in(connection, [ChunkPlace(numbers[0], (CHAT,))])
     assert rig.counts(space.id) == {EVERYTHING: 1, CHAT: 1}
     rig.assert_consistent()
 
@@ -152,7 +174,7 @@ def test_savers_and_deleters_at_once_neither_wait_for_one_another_nor_miscount(r
         for _ in range(12):
             chosen = rng.permutation(60)[:20]
             if rng.random() < 0.2:
-                rig.vectors.delete([ChunkPlace(numbers[one], (CHAT, *PEOPLE)) for one in chosen])
+                rig.vectors.delete([numbers[one] for one in chosen])
             else:
                 scopes = [CHAT, *rng.permutation(np.array(PEOPLE, dtype=object))[:2]]
                 rig.save(space.id, [numbers[one] for one in chosen], vectors[chosen], scopes=scopes)
