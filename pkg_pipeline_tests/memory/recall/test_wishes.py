@@ -48,6 +48,22 @@ def test_a_question_may_want_nothing_of_these(question: str) -> None:
     assert not wishes(question)
 
 
+@pytest.mark.parametrize(
+    ("question", "wish"),
+    [
+        ("on which dates is the fair now", "time"),
+        ("what share of the takings is mine", "amount"),
+        ("какая теперь дата выпускного", "time"),
+        ("摊位一共订了几张", "amount"),
+        ("面试改成哪天了", "newest"),
+        ("她的店现在搬在哪里", "place"),
+    ],
+)
+def test_a_value_is_asked_for_in_other_forms(question: str, wish: Wish) -> None:
+    assert wish in wishes(question)
+    assert "list" not in wishes(question)
+
+
 @pytest.mark.parametrize(("wish", "right", "wrong"), LOOKS)
 def test_answers_have_a_look(wish: Wish, right: str, wrong: str) -> None:
     assert answers(wish, right)
