@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,8 @@ from pkg_pipeline_tests import databases, read_demo, scheduling
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
 FOLDER_VARIABLE = "PKG_TEST_FOLDER"
+GARBAGE = (50_000, 20, 20)
+"""After how many new objects it is looked for, and how often among older ones."""
 # Dagster and dbt must not phone home from tests either
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
@@ -49,6 +52,20 @@ def _keep_bytecode(folder: Path) -> None:
         sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay to the end. To look through them for garbage again and again is half of collecting, and a
+    twentieth of reading the labelled talks.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(*GARBAGE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
