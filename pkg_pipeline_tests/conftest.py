@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -111,17 +111,22 @@ def _copied(administrator: psycopg.Connection, server_url: str, template: str) -
 
 
 @pytest.fixture
-def database_url(administrator: psycopg.Connection, server_url: str) -> Iterator[str]:
-    """A migrated, empty database of this test's own."""
-    with _copied(administrator, server_url, databases.TEMPLATE) as url:
-        yield url
+def copy_of(administrator: psycopg.Connection, server_url: str) -> Iterator[Callable[[str], str]]:
+    """The URL of a new database of this test's own, by the name of the one that it is like (``databases.kept``)."""
+    with ExitStack() as made:
+        yield lambda name: made.enter_context(_copied(administrator, server_url, name))
 
 
 @pytest.fixture
-def read_demo_url(administrator: psycopg.Connection, server_url: str) -> Iterator[str]:
+def database_url(copy_of: Callable[[str], str]) -> str:
+    """A migrated, empty database of this test's own."""
+    return copy_of(databases.TEMPLATE)
+
+
+@pytest.fixture
+def read_demo_url(copy_of: Callable[[str], str], server_url: str) -> str:
     """A database of this test's own with the demo's account, imported and read offline at ``read_demo.NOW``."""
-    with _copied(administrator, server_url, read_demo.made(server_url)) as url:
-        yield url
+    return copy_of(read_demo.made(server_url))
 
 
 @pytest.fixture
