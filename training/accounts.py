@@ -17,37 +17,6 @@ from training.told_worlds import worlds_of
 from training.worlds import Label, World
 
 FOLDER = Path(__file__).parent / "accounts"
-LATER = frozenset(
-    {
-        "en_camtrainee",
-        "en_garage",
-        "en_kitchen",
-        "en_lambing",
-        "en_perthward",
-        "en_scaffold",
-        "ru_povar",
-        "ru_provodnica",
-        "ru_pvz",
-        "ru_skvazhina",
-        "ru_syr",
-        "ru_zubteh",
-        "zh_dianti",
-        "zh_duanpian",
-        "zh_gonghui",
-        "zh_hechang",
-        "zh_jubensha",
-        "zh_meifa",
-        "zh_muer",
-        "zh_sannian2",
-        "zh_waimao",
-        "zh_yizhan",
-        "zh_youzi",
-        "zh_zhusu",
-    }
-)
-"""Accounts whose facts are not learned from: kin said in passing have no labels there yet, so that heads would learn
-that what is plainly told is no fact.
-"""
 _LABELS = re.compile(r"\s+## ?[^#]*$")
 
 
