@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from pkg_pipeline_tests import databases, read_demo, scheduling
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
 FOLDER_VARIABLE = "PKG_TEST_FOLDER"
+GARBAGE = (50_000, 20, 20)
+"""After how many new objects it is looked for, and how often among older ones."""
 # Dagster and dbt must not phone home from tests either
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
@@ -51,6 +54,20 @@ def _keep_bytecode(folder: Path) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay to the end. To look through them for garbage again and again is half of collecting, and a
+    twentieth of reading the labelled talks.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(*GARBAGE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     scheduling.order(items)
 
@@ -76,30 +93,40 @@ def server_url() -> str:
     return databases.start(Path(os.environ[FOLDER_VARIABLE]))
 
 
+@pytest.fixture(scope="session")
+def administrator(server_url: str) -> Iterator[psycopg.Connection]:
+    """Makes and drops databases; to connect for each of them would cost a fifth of both."""
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        yield connection
+
+
 @contextmanager
-def _copied(server_url: str, template: str) -> Iterator[str]:
+def _copied(administrator: psycopg.Connection, server_url: str, template: str) -> Iterator[str]:
     name = f"t_{uuid.uuid4().hex}"
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(*map(sql.Identifier, (name, template)))
-        )
+    administrator.execute(
+        sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(*map(sql.Identifier, (name, template)))
+    )
     yield engine.with_database(server_url, name)
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    administrator.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @pytest.fixture
-def database_url(server_url: str) -> Iterator[str]:
+def copy_of(administrator: psycopg.Connection, server_url: str) -> Iterator[Callable[[str], str]]:
+    """The URL of a new database of this test's own, by the name of the one that it is like (``databases.kept``)."""
+    with ExitStack() as made:
+        yield lambda name: made.enter_context(_copied(administrator, server_url, name))
+
+
+@pytest.fixture
+def database_url(copy_of: Callable[[str], str]) -> str:
     """A migrated, empty database of this test's own."""
-    with _copied(server_url, databases.TEMPLATE) as url:
-        yield url
+    return copy_of(databases.TEMPLATE)
 
 
 @pytest.fixture
-def read_demo_url(server_url: str) -> Iterator[str]:
+def read_demo_url(copy_of: Callable[[str], str], server_url: str) -> str:
     """A database of this test's own with the demo's account, imported and read offline at ``read_demo.NOW``."""
-    with _copied(server_url, read_demo.made(server_url)) as url:
-        yield url
+    return copy_of(read_demo.made(server_url))
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ class Ended:
 class _Forks:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - as long as the process
+        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [sys.executable, "-c", _LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
         )
@@ -81,6 +81,7 @@ class _Forks:
 
     def close(self) -> None:
         self._process.communicate(timeout=10)
+        self._late.close()
 
 
 def _text(file: IO[bytes]) -> str:

@@ -260,22 +260,26 @@ def find_dates(text: str, language: Language, today: date) -> tuple[FoundDate, .
 def _dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
     found: list[FoundDate] = []
     taken = bytearray(len(text))
-    for tongue in dict.fromkeys((language, "en")):
-        words = table("offline", tongue, "dates")
-        for compiled, rule in _rules(tongue):
-            for m in compiled.finditer(text):
-                if any(taken[m.start() : m.end()]):
-                    continue
-                try:
-                    day = _KINDS[rule["is"]](today, m, rule, words)
-                except (ValueError, OverflowError):
-                    day = None
-                if day is not None or rule["is"] == "no_day":
-                    taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
-                if day is not None:
-                    deadline = _says_by(text, m, words["patterns"])
-                    found.append(FoundDate(day, m.start(), m.end(), deadline, rule["is"]))
+    for m, rule, words in _matches(text, language):
+        if any(taken[m.start() : m.end()]):
+            continue
+        try:
+            day = _KINDS[rule["is"]](today, m, rule, words)
+        except (ValueError, OverflowError):
+            day = None
+        if day is not None or rule["is"] == "no_day":
+            taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
+        if day is not None:
+            found.append(FoundDate(day, m.start(), m.end(), _says_by(text, m, words["patterns"]), rule["is"]))
     return _told_apart(sorted(found, key=lambda f: f.start), today)
+
+
+@lru_cache(maxsize=16_384)
+def _matches(text: str, language: Language) -> tuple[tuple[re.Match[str], Words, Words], ...]:
+    """What the rules find in a text whatever the day: open items are looked at again in every talk."""
+    tongues = dict.fromkeys((language, "en"))
+    rules = ((*one, table("offline", tongue, "dates")) for tongue in tongues for one in _rules(tongue))
+    return tuple((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
 
 
 def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
@@ -284,7 +288,7 @@ def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
 
 
 def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
-    is_near = -1 <= _between(one, other) <= NEAR_CHARS
+    is_near = -1 <= max(one.start, other.start) - min(one.end, other.end) <= NEAR_CHARS
     if one.kind in PARTS_OF_DAY:
         return other.kind not in PARTS_OF_DAY or (one.kind, other.kind) == PARTS_OF_DAY
     if one.day == today:
@@ -292,10 +296,6 @@ def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
     if one.kind in _SPANS_OF_WEEK and not one.is_deadline:
         return other.kind in EXACT - {"in_days"} and one.day - timedelta(days=6) <= other.day <= one.day
     return is_near and one.kind == "weekday" and other.kind in _OF_THE_CALENDAR
-
-
-def _between(one: FoundDate, other: FoundDate) -> int:
-    return max(one.start, other.start) - min(one.end, other.end)
 
 
 def _says_by(text: str, m: re.Match[str], patterns: Mapping[str, str]) -> bool:

@@ -128,7 +128,7 @@ class Launcher:
     """Runs each command as a process of its own, forked from one that has loaded the modules once."""
 
     def __init__(self) -> None:
-        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - as long as the process
+        self._late = tempfile.NamedTemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", _FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -146,6 +146,7 @@ class Launcher:
 
     def close(self) -> None:
         self._process.communicate(timeout=10)
+        self._late.close()
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,25 +21,35 @@ from pkg_pipeline.frames.columns import tables
 from pkg_pipeline.frames.typed import typed
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
-from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, on_terminal, written
+from pkg_pipeline_tests import databases
+from pkg_pipeline_tests.cli.processes import NOW, Launcher, Program, dialogue, line, on_terminal, short_folder, written
 
 STORED = [name for name in tables() if name != "recall"]
 
 
 @pytest.fixture
-def told(given: Program) -> Program:
+def told(launcher: Launcher, server_url: str, copy_of: Callable[[str], str]) -> Iterator[Program]:
     """A summarised dialog, and a message that begins like a formula and has lines, quotes and a control sequence."""
-    folder = given.home.parent / "exports"
-    written(folder / "one.jsonl", dialogue())
-    text = 'He said "so",\n=1+1; \N{SNOWMAN} \x1b[31mred'
-    written(folder / "two.jsonl", [line(1, "Wei Chen", text, chat="c2", day=3)])
-    given.ok("import", folder)
-    settings = {"home": given.home, "database_url": given.variables["DATABASE_URL"], "now": NOW, "llm": "offline"}
-    with wiring.open_memory(Settings.model_validate(settings)) as memory:
-        memory.items.run(Billing("backfill"))
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
-        memory.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
-    return given
+
+    def fill(url: str) -> str:
+        with short_folder() as folder:
+            written(folder / "exports" / "one.jsonl", dialogue())
+            text = 'He said "so",\n=1+1; \N{SNOWMAN} \x1b[31mred'
+            written(folder / "exports" / "two.jsonl", [line(1, "Wei Chen", text, chat="c2", day=3)])
+            over(url, folder).ok("import", folder / "exports")
+            settings = {"home": folder / "home", "database_url": url, "now": NOW, "llm": "offline"}
+            with wiring.open_memory(Settings.model_validate(settings)) as memory:
+                memory.items.run(Billing("backfill"))
+                memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
+                memory.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
+        return ""
+
+    def over(url: str, folder: Path) -> Program:
+        return Program(folder / "home", launcher, {"PKG_NOW": NOW, "DATABASE_URL": url})
+
+    databases.kept(server_url, "exported", fill)
+    with short_folder() as folder:
+        yield over(copy_of("exported"), folder)
 
 
 def in_csv(text: str) -> list[dict[str, str]]:

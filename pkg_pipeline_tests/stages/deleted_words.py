@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -20,7 +21,9 @@ from pkg_pipeline import wiring
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline_tests import databases
 
+NAME = "deleted_words"
 IBAN = "DE89370400440532013000"
 CHAT, SESSION, OTHER = "jsonl:c1", "agent:thread-1", "Olga Petrova"
 GONE, GONE_IN_SESSION = "c1-2", "2"
@@ -115,6 +118,18 @@ def fill(url: str, home: Path) -> None:
                 " SELECT DISTINCT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'planted' FROM interactions"
             )
         memory.chunks.build(DAYS)
+
+
+def made(server_url: str) -> str:
+    """The name of a database that is filled so, once a test run."""
+
+    def make(url: str) -> str:
+        with tempfile.TemporaryDirectory() as home:
+            fill(url, Path(home))
+        return ""
+
+    databases.kept(server_url, NAME, make)
+    return NAME
 
 
 def delete(url: str, home: Path, *, now: str = "2025-03-01T12:00:00+00:00") -> None:

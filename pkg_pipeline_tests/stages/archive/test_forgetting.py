@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,8 @@ OLGA = hashing.entity_id("jsonl", words.OTHER.casefold())
 
 
 @pytest.fixture
-def memory(database_url: str, tmp_path: Path) -> Iterator[wiring.Memory]:
-    words.fill(database_url, tmp_path)
-    with words.opened(database_url, tmp_path, NOW) as memory:
+def memory(copy_of: Callable[[str], str], server_url: str, tmp_path: Path) -> Iterator[wiring.Memory]:
+    with words.opened(copy_of(words.made(server_url)), tmp_path, NOW) as memory:
         yield memory
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -24,7 +24,9 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.reads.entities import find_entity
 from pkg_pipeline.stages.reads.stores import BadRequest
+from pkg_pipeline_tests import databases
 
+NAME = "known_as_of"
 FIRST, SECOND, THIRD = (datetime(2025, month, 1, 12, tzinfo=UTC) for month in (3, 4, 5))
 DAYS = (date(2024, 1, 1), date(2025, 6, 1))
 LONG = "The hall is large, the light is good, and there is room for forty boats in winter. "
@@ -115,18 +117,29 @@ def asked(memory: wiring.Memory, *, known: datetime | None = None, until: dateti
     }
 
 
-@pytest.fixture
-def told(database_url: str, tmp_path: Path) -> dict[datetime, dict[Asked, dict[str, Any]]]:
-    """What was served at each of the three times."""
-    served: dict[datetime, dict[Asked, dict[str, Any]]] = {}
-    for now, lines in ((FIRST, [*JANUARY, *FEBRUARY]), (SECOND, MARCH), (THIRD, APRIL)):
-        with opened(database_url, tmp_path, now) as memory:
-            take(memory, lines)
-            served[now] = asked(memory, until=now)
+Told = dict[datetime, dict[Asked, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def told(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """What was served at each of the three times, by the database that ``database_url`` is like."""
+    served: Told = {}
+
+    def make(url: str) -> str:
+        home = tmp_path_factory.mktemp("home")
+        for now, lines in ((FIRST, [*JANUARY, *FEBRUARY]), (SECOND, MARCH), (THIRD, APRIL)):
+            with opened(url, home, now) as memory:
+                take(memory, lines)
+                served[now] = asked(memory, until=now)
+        return ""
+
+    databases.kept(server_url, NAME, make)
     return served
 
 
-Told = dict[datetime, dict[Asked, dict[str, Any]]]
+@pytest.fixture
+def database_url(told: Told, copy_of: Callable[[str], str]) -> str:
+    return copy_of(NAME)
 
 
 def printed(answer: dict[str, Any]) -> dict[tuple[str, str], str]:
