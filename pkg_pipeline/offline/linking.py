@@ -161,7 +161,8 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     if is_ahead and not (message.attachments or tells_done(message.text) or acknowledges(message, _before(talk, kept))):
         return None
     says_it = says_done([message], quote, talk, item.text)
-    if not says_it and in_any("offline", "closing", "not_yet").search(quote):
+    excuses = kept.said.says & EXCUSES and not message.attachments
+    if not says_it and (excuses or in_any("offline", "closing", "not_yet").search(quote)):
         return None
     is_plain = says_it and not kept.said.says & HELD_BACK
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
