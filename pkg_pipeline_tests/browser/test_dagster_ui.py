@@ -115,7 +115,7 @@ def imported(pages: Pages) -> None:
         made = {one["assetKey"]["path"][0]: one["assetMaterializations"] for one in nodes}
         return {name: made[name][0]["runId"] for name in ("messages", "interactions") if made[name]}
 
-    running.wait_for(lambda: len(runs()) == 2, "the import is materialised", seconds=120)
+    running.wait_for(lambda: len(runs()) == 2, "the import is materialised", seconds=240)
     pages.open("/runs", "import_inbox", "build_interactions", "Success")
 
 
