@@ -28,6 +28,7 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.reads.items import ItemFilter, list_items
 from pkg_pipeline.wiring import Memory, open_memory
+from training.matching import one_to_one
 
 Row = dict[str, Any]
 TRUTH = Path(__file__).with_name("demo_truth.json")
@@ -140,14 +141,8 @@ def matched(found: Sequence[Row], labels: Sequence[Row]) -> dict[int, int]:
             either = label.get("either_kind") or item["kind"] == label["kind"]
             if either and (shared := ids & said_on(label)):
                 same = (item["kind"] == label["kind"]) + (item["status"] == label["status"]) / 2
-                pairs.append((same + len(shared) / len(ids | set(label["messages"])), -i, -j))
-    chosen: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, i, j in sorted(pairs, reverse=True):
-        if -i not in chosen and -j not in taken:
-            chosen[-i] = -j
-            taken.add(-j)
-    return chosen
+                pairs.append((same + len(shared) / len(ids | set(label["messages"])), i, j))
+    return one_to_one(pairs)
 
 
 def judge(found: Sequence[Row], labels: Sequence[Row]) -> Judged:

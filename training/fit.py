@@ -19,6 +19,7 @@ from pkg_pipeline.offline import chat_decisions, chat_tasks, duties, settlements
 from pkg_pipeline.offline.reading import Reading
 from training import conversations, lines
 from training.conversations import FOLDS
+from training.matching import one_to_one
 from training.newton import chance, newton
 from training.talks import LANGUAGES, Label, Talk
 
@@ -66,20 +67,12 @@ HEADS: dict[str, tuple[str, Callable[[Reading], list[Candidate]]]] = {
 
 def matches_of(candidates: Sequence[set[int]], labels: Sequence[Label]) -> dict[int, int]:
     """The label of each candidate by place, the largest share of messages first, one to one."""
-    pairs = sorted(
-        (
-            (len(numbers & label.numbers) / len(numbers | label.numbers), -i, -j)
-            for i, numbers in enumerate(candidates)
-            for j, label in enumerate(labels)
-            if numbers & label.numbers
-        ),
-        reverse=True,
+    return one_to_one(
+        (len(numbers & label.numbers) / len(numbers | label.numbers), i, j)
+        for i, numbers in enumerate(candidates)
+        for j, label in enumerate(labels)
+        if numbers & label.numbers
     )
-    found: dict[int, int] = {}
-    for _, i, j in pairs:
-        if -i not in found and -j not in found.values():
-            found[-i] = -j
-    return found
 
 
 def examples_of(talk: Talk, kind: str, candidates: Sequence[Candidate], fold: int) -> list[Example]:

@@ -18,6 +18,7 @@ from itertools import product
 from pkg_pipeline.memory.items.records import Item, ItemStatus
 from training import accounts, superseding
 from training.closing import Score
+from training.matching import one_to_one
 from training.whole_accounts import Account, is_past, read_account, spoken_of, status_of
 from training.worlds import Label
 
@@ -97,19 +98,11 @@ def _status(account: Account, label: Label, now: datetime) -> tuple[ItemStatus, 
 
 def matched(shown: Sequence[Shown], true: Sequence[Truth]) -> dict[int, int]:
     """By place of a shown item that of its label: of one kind, sharing messages, one to one, the likest first."""
-    pairs = sorted(
-        (
-            ((one.status == label.status) / 2 + len(both) / len(one.messages | label.messages), -i, -j)
-            for (i, one), (j, label) in product(enumerate(shown), enumerate(true))
-            if one.item.kind == label.label.kind and (both := one.messages & label.messages)
-        ),
-        reverse=True,
+    return one_to_one(
+        ((one.status == label.status) / 2 + len(both) / len(one.messages | label.messages), i, j)
+        for (i, one), (j, label) in product(enumerate(shown), enumerate(true))
+        if one.item.kind == label.label.kind and (both := one.messages & label.messages)
     )
-    found: dict[int, int] = {}
-    for _, i, j in pairs:
-        if -i not in found and -j not in found.values():
-            found[-i] = -j
-    return found
 
 
 def judge(account: Account, figures: Figures) -> None:

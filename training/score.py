@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import AnswerItem
 from training import accounts, worlds
+from training.matching import one_to_one
 from training.talks import LANGUAGES, TALKS, Label, Talk, load
 from training.vectors import embed
 from training.world_talks import of_worlds
@@ -20,21 +21,15 @@ def answered(talk: Talk) -> list[AnswerItem]:
     return read_talks(ReadingInput((talk.source,), (), talk.language, talk.source.timezone, "hash"), embed).told
 
 
-def matched(found: list[AnswerItem], labels: Iterable[Label]) -> list[tuple[AnswerItem, Label]]:
+def matched(found: list[AnswerItem], labels: Sequence[Label]) -> list[tuple[AnswerItem, Label]]:
     """Items and labels of one kind that share a message, the largest share first, one to one."""
-    pairs = [
-        (len(shared) / len({*item.messages} | label.numbers), -i, -j, item, label)
+    pairs = one_to_one(
+        (len(shared) / len({*item.messages} | label.numbers), i, j)
         for i, item in enumerate(found)
         for j, label in enumerate(labels)
         if item.kind == label.kind and (shared := {*item.messages} & label.numbers)
-    ]
-    chosen: list[tuple[AnswerItem, Label]] = []
-    taken: set[int] = set()
-    for *_, item, label in sorted(pairs, key=lambda pair: pair[:3], reverse=True):
-        if id(item) not in taken and id(label) not in taken:
-            taken |= {id(item), id(label)}
-            chosen.append((item, label))
-    return chosen
+    )
+    return [(found[i], labels[j]) for i, j in pairs.items()]
 
 
 def count(talk: Talk) -> tuple[Counter[str], list[str]]:

@@ -24,8 +24,6 @@ ANSWER_AFTER = 2
 THEN_REACH = 6
 EVENT_REACH = 12
 """Lines before a duty that may name the day that "by then" means, or on which what is brought is needed."""
-
-
 MOVED_REACH = 4
 """Lines after a day is named in which it may be refused and another one named."""
 
@@ -123,13 +121,11 @@ def _moved(reading: Reading, duty: Duty) -> DueDay | None:
         if day is not None:
             return DueDay(day.day, line.index)
     later = [one for one in reading.lines[line.index + 1 : line.index + 1 + MOVED_REACH] if not one.is_data]
-    at = next((at for at, one in enumerate(later) if _any_text("cannot", one.message.text)), None)
-    if at is None or at > 1:
+    refusals = ((at, in_any("offline", "dates", "cannot").search(one.message.text)) for at, one in enumerate(later[:2]))
+    at, refused = next(((at, found) for at, found in refusals if found), (0, None))
+    if refused is None:
         return None
-    refused = in_any("offline", "dates", "cannot").search(later[at].message.text)
-    assert refused is not None
-    after = later[at].message.text[refused.end() :]
-    said = [(after, later[at]), *((one.message.text, one) for one in later[at + 1 :])]
+    said = [(refused.string[refused.end() :], later[at]), *((one.message.text, one) for one in later[at + 1 :])]
     days = [
         (found.day, one.index)
         for text, one in said

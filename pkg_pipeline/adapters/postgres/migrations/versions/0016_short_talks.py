@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from alembic import op
+from pkg_pipeline.adapters.postgres.migrations.sql_files import run
 
 revision = "0016"
 down_revision = "0015"
@@ -12,14 +12,9 @@ depends_on = None
 HERE = Path(__file__)
 
 
-def _run(path: Path) -> None:
-    # several statements at once are possible only without parameters
-    op.get_bind().exec_driver_sql(path.read_text(encoding="utf-8"))
-
-
 def upgrade() -> None:
-    _run(HERE.with_suffix(".sql"))
+    run(HERE.with_suffix(".sql"))
 
 
 def downgrade() -> None:
-    _run(HERE.with_name("0016_back.sql"))
+    run(HERE.with_name("0016_back.sql"))
