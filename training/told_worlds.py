@@ -12,6 +12,7 @@ _SAID = re.compile(r"(?P<who>[^:：]+?)[:：]\s*(?P<text>.*?)(?:\s+## ?(?P<label
 _FILE = re.compile(r"\[(?P<type>[a-z]+)\]\s*(?P<name>\S*)")
 _PAUSE = re.compile(r"\(\+(?P<minutes>\d+)\)\s*")
 _FACT = re.compile(r"f(?P<ended>-?) (?P<who>.+?) (?P<kind>[a-z]+)=(?P<value>.+)")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
 OWN_NAME = {"ru": "Я", "en": "Me", "zh": "我"}
 KINDS = {"t": "action_item", "d": "decision"}
 
@@ -103,6 +104,8 @@ class _Telling:
                 raise ValueError(f"{self.name}: {said['text']} ## {text}")
             self.labels[over.strip()]["superseded_by"] = ref
         words = rest.split()
+        label["lasts"] = next((word for word in words if word in LASTS or _ISO.fullmatch(word)), label["lasts"])
+        words = [word for word in words if word not in LASTS and not _ISO.fullmatch(word)]
         days = [day for day in (_day(word, self.at.date()) for word in words) if day is not None]
         state = next((word for word in words if word in ("done", "cancelled", "later")), None)
         owner = " ".join(word for word in words if _day(word, self.at.date()) is None and word not in STATES)
@@ -146,6 +149,7 @@ class _Telling:
         }
 
 
+LASTS = frozenset({"stays", "pends"})
 STATES = frozenset({"done", "cancelled", "later", "by", "yes"})
 TYPES = frozenset(
     [
@@ -184,6 +188,7 @@ def _empty(kind: str, said: Row) -> Row:
         "proposed_by": [],
         "agreed_by": [],
         "is_optional": False,
+        "lasts": None,
     }
 
 
