@@ -80,6 +80,7 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 train: env ## fit the weights of the offline reader on labelled conversations
 	@$(BIN)/python -m training.fit
 	@$(BIN)/python -m training.due_days
+	@$(BIN)/python -m training.lasting
 	@$(BIN)/python -m training.genres
 	@$(BIN)/python -m training.closing
 	@$(BIN)/python -m training.closing_trees

@@ -43,6 +43,7 @@ MEASURES = {
     "tasks": "action items found, whatever became of them",
     "decisions": "decisions found",
     "decisions, surely": "those of them that are shown without a perhaps",
+    "in force": "decisions shown as in force that are, of those that are",
     "superseded": "decisions that no longer hold, marked so",
 }
 
@@ -177,8 +178,15 @@ def _judge_shown(judged: Judged, item: Row, label: Row | None) -> None:
                 _shown(judged, "closings", item, truth, kept)
                 judged.count("closings of found", language, right=kept, shown=1)
             judged.count("perhaps", language, right=kept, shown=1)
+    if kind == "decision" and status == "open":
+        _shown(judged, "in force", item, _became(label), _became(label) == "open")
     if kind == "decision" and status == "superseded":
         _shown(judged, "superseded", item, label and label["status"], bool(label) and label["status"] == status)
+
+
+def _became(label: Row | None) -> str | None:
+    """The status of a label; what has run its course is over."""
+    return "over" if label is not None and label.get("spent") else label and label["status"]
 
 
 def _shown(judged: Judged, measure: str, item: Row, truth: str | None, right: bool) -> None:
@@ -197,6 +205,7 @@ def _judge_label(judged: Judged, label: Row, item: Row | None) -> None:
     if kind == "decision":
         judged.count("decisions, surely", language, labelled=1)
         judged.count("superseded", language, labelled=label["status"] == "superseded")
+        judged.count("in force", language, labelled=_became(label) == "open")
     if kind == "decision" or not label.get("status_sure", True):
         return
     shown = "not found" if item is None else item["status"]

@@ -121,6 +121,7 @@ def _cells(judged: Judged, language: str) -> dict[str, str]:
         "decisions, P / R / F": _shares(counts, "decision"),
         "open list at the end, P / R": _of_list(judged, "open at the end", language),
         "closing of what was kept, P / R": _of_list(judged, "closed of all", language),
+        "decisions in force at the end, P / R": _of_list(judged, "in force at the end", language),
         "superseded decisions, P / R": _of_list(judged, "superseded", language),
         "facts, P / R": f"{percent(right, found)} / {percent(counts['fact matched'], counts['fact labelled'])}",
         "types, right / wrong": f"{percent(counts['types right'], counts['people'])} / "

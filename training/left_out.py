@@ -11,9 +11,10 @@ from uuid import UUID
 
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import day_choice, heads
+from pkg_pipeline.offline import lasting as lasting_head
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
-from training import due_days, lines
+from training import due_days, lasting, lines
 from training.conversations import FOLDS, fold_of, labelled
 from training.fit import HEADS, Fit, fit_of, fitted
 from training.standing import Read, as_read
@@ -45,7 +46,7 @@ def _fits() -> Mapping[str, Fit]:
 def _weights(fold: int) -> Mapping[str, Mapping[str, float]]:
     """Of tasks, their days and decisions, fitted without a part."""
     told = {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in _fits().items()}
-    return told | {day_choice.HEAD: due_days.without(fold)}
+    return told | {day_choice.HEAD: due_days.without(fold), lasting_head.HEAD: lasting.without(fold)}
 
 
 @contextmanager

@@ -52,7 +52,7 @@ LEAST = 12
 FEATURE_SPREAD = 0.45
 VECTOR_SPREAD = 1.0
 """Standard deviations of the weights around 0, in log-odds; a vector's entries are near 0.04."""
-VECTORS = dict(zip(HEADS, (1, 3, 1, 1), strict=True))
+VECTORS = dict(zip(HEADS, (1, 3, 1, 1, 1), strict=True))
 """How many of the three vectors a head weighs: of the line alone, or of those around it, too."""
 
 Labels = NDArray[np.float64]
@@ -102,7 +102,9 @@ def _right(talk: Talk, reading: Reading) -> list[list[float]]:
         own = {"me"} if line.speaker.is_self else {"them"}
         plain = len(owners) == 1 and len(reading.speakers) <= 2 and owners <= {"me", "them"}
         done = float(number in talk.ends) if "task" in talk.kinds else float("nan")
-        found.append([*row, float(owners == own) if plain else float("nan"), done])
+        lasts = [label.lasts for label in talk.labels if label.lasts is not None and number in label.numbers]
+        stays = float(lasts[0] == "stays") if lasts else float("nan")
+        found.append([*row, float(owners == own) if plain else float("nan"), done, stays])
     return found
 
 

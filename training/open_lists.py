@@ -12,12 +12,13 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import product
 
 from pkg_pipeline.memory.items.records import Item, ItemStatus
 from training import accounts, superseding
 from training.closing import Score
+from training.lasting import holds
 from training.matching import one_to_one
 from training.whole_accounts import Account, is_past, read_account, spoken_of, status_of
 from training.worlds import Label
@@ -26,7 +27,7 @@ STEP = timedelta(days=14)
 FORGOTTEN = timedelta(days=30), timedelta(days=60)
 AFTER = timedelta(hours=1)
 """After the last talk of an account its end is looked at."""
-MEASURES = ("open at the end", "open every two weeks", "tasks", "closed of all", "closed of found", "superseded")
+MEASURES = ("open at the end", "open every two weeks", "in force at the end", "in force every two weeks", "tasks", "closed of all", "closed of found", "superseded")
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,39 @@ def judge(account: Account, figures: Figures) -> None:
                     figures.add(measure, account.world.language, labelled=1)
                 if (status := of_label[j].status if j in of_label else "not found") != "open":
                     figures.wrong[f"missed: {status}", account.world.name, label.label.text] += 1
+        _judge_force(account, now.date(), number == 0, shown, true, pairs, figures)
         if number == 0:
             _judge_end(account, shown, true, pairs, figures)
+
+
+def _judge_force(
+    account: Account,
+    today: date,
+    is_end: bool,
+    shown: Sequence[Shown],
+    true: Sequence[Truth],
+    pairs: Mapping[int, int],
+    figures: Figures,
+) -> None:
+    """Decisions that are told as in force beside those that are of use to who talks to these people next."""
+    language = account.world.language
+    measures = ["in force every two weeks", *(["in force at the end"] if is_end else [])]
+
+    def is_in_force(truth: Truth) -> bool:
+        lasts = truth.label.lasts
+        return truth.status == "open" and lasts is not None and holds(lasts, today)
+
+    for i, one in enumerate(shown):
+        truth = true[pairs[i]] if i in pairs else None
+        is_soft = truth is not None and truth.label.is_optional
+        if one.item.kind == "decision" and one.status == "open" and not is_soft:
+            right = truth is not None and is_in_force(truth)
+            for measure in measures:
+                figures.add(measure, language, right=right, shown=1)
+    for truth in true:
+        if truth.label.kind == "decision" and not truth.label.is_optional and is_in_force(truth):
+            for measure in measures:
+                figures.add(measure, language, labelled=1)
 
 
 def _class(one: Shown, truth: Truth | None, true: Sequence[Truth]) -> str:

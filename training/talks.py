@@ -38,6 +38,8 @@ class Label:
     ended_at: int | None = None
     proposed: str | None = None
     agreed: set[str] = field(default_factory=set[str])
+    lasts: str | None = None
+    """As of ``worlds.Label``."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ class Account:
 
 def status_of(item: Item, now: datetime) -> ItemStatus:
     state = item.now
+    if item.kind == "decision" and state.status == "open" and item.holds_until is not None:
+        return "lapsed" if max(item.holds_until, state.due_date or item.holds_until) < now.date() else "open"
     is_gone = (
         item.kind == "action_item"
         and state.status == "open"

@@ -48,6 +48,7 @@ def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:
         kind = "task" if item.kind == "action_item" else "decision"
         if said:
             begins = min(item.messages, key=lambda one: places[one].ended_at)
-            labels.append(Label(kind, said, owner, item.due, is_optional=item.is_optional or begins not in numbers))
+            is_soft = item.is_optional or begins not in numbers
+            labels.append(Label(kind, said, owner, item.due, is_optional=is_soft, lasts=item.lasts))
         labels += [Label(kind, again, owner, is_optional=True) for again in renewed if again]
     return tuple(labels)

@@ -95,7 +95,7 @@ class LeftOut(BaseModel):
 
     kind: str
     id: str | None
-    reason: Literal["budget", "limit", "withheld", "shortened", "more", "not_kept"]
+    reason: Literal["budget", "limit", "withheld", "shortened", "more", "not_kept", "over"]
     count: int | None = Field(default=None, description="How many others, in the entry with reason `more`")
 
 

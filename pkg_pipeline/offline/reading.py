@@ -146,14 +146,15 @@ def _pieces(text: str, language: Language) -> list[str]:
 
 
 class LineChance(NamedTuple):
-    """Log-odds that a line says a task, that it says a decision, that a task which it says is its speaker's, and that
-    it tells of something done.
+    """Log-odds that a line says a task, that it says a decision, that a task which it says is its speaker's, that it
+    tells of something done, and that a decision which it says holds until somebody changes it.
     """
 
     task: float
     decision: float
     speaker: float
     done: float
+    stays: float
 
 
 @dataclass(frozen=True)

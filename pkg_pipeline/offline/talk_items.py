@@ -15,7 +15,7 @@ from pkg_pipeline.offline.chat_tasks import find_chat_tasks, find_silent
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.found import FoundAction, FoundDecision
-from pkg_pipeline.offline.lasting import last_day
+from pkg_pipeline.offline.lasting import lasts
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.linking import SURE, Linked, link
 from pkg_pipeline.offline.plain_characters import Written, plain_item, plain_talk
@@ -184,12 +184,13 @@ def _change(change: CandidateChange) -> AnswerChange:
 
 
 def _decision(reading: Reading, found: FoundDecision, replaces: str | None) -> AnswerItem:
-    until = last_day(reading, (one for one in (found.sentence, found.before) if one is not None))
+    due, until = lasts(reading, found)
     return AnswerItem(
         kind="decision",
         text=decided(found.sentence, reading, found.before),
         owner="both",
-        due=until.isoformat() if until else None,
+        due=due.isoformat() if due else None,
+        until=until,
         importance=found.importance,
         proposed=found.proposed_by.name if found.proposed_by else None,
         agreed=[person.name for person in found.agreed_by],

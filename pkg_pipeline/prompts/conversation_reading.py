@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -48,7 +49,9 @@ Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
 
 Told = Annotated[SkipJsonSchema[bool], Field(default=False)]
 """Whether a fact is told to hold no longer or to take the place of an earlier one, or a task is too unlikely to be
-shown unless a later talk keeps it; as ``Sure``."""
+shown unless a later talk keeps it; as ``Sure``. So is ``AnswerItem.until``: the last day on which a decision is
+probably of use.
+"""
 
 
 class AnswerEnd(Strict):
@@ -74,6 +77,7 @@ class AnswerItem(Strict):
     end: AnswerEnd | None = None
     sure: Sure = None
     silent: Told = False
+    until: SkipJsonSchema[date | None] = None
 
 
 class AnswerChange(Strict):
@@ -196,6 +200,7 @@ def _item(item: AnswerItem) -> CandidateItem:
         probability=_probability(item.sure),
         ref=item.id,
         is_silent=item.silent,
+        holds_until=item.until,
     )
 
 

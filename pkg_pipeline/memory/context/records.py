@@ -20,7 +20,7 @@ TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections and of precedence."""
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
-Reason = Literal["budget", "limit", "withheld", "shortened", "more", "not_kept"]
+Reason = Literal["budget", "limit", "withheld", "shortened", "more", "not_kept", "over"]
 Mark = Literal["unsummarised", "stale", "shortened", "overdue", "perhaps", "doubted", "perhaps_done", "lapsed"]
 
 
@@ -89,7 +89,8 @@ class KnownItem:
     """A decision in force or an action item that is not settled, as it stood then (B16, B17).
 
     ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
-    never settled ones. ``due_date``: of a decision, the last day that it speaks of. ``is_withheld``: rests on a deleted
+    never settled ones; a decision that has probably run its course is ``lapsed``. ``due_date``: of a decision, the
+    last day that it speaks of. ``is_withheld``: rests on a deleted
     message; ``is_stale``: on one edited since (P29). ``found_with``: how probably it was one at all when it was found.
     ``is_decided``: its status is a person's own. ``is_doubted``: perhaps no longer open, by the profile.
     """

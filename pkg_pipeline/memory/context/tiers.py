@@ -31,7 +31,9 @@ def tier_lines(
     """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
     items = _served(rows.open_items, left_out)
     open_words = {bare for item in items if (bare := _bare(item.text))}
-    decisions = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(_words(one))]
+    decided = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(_words(one))]
+    decisions = [one for one in decided if one.status != "lapsed"]
+    left_out += [LeftOut(one.kind, str(one.id), "over") for one in decided if one.status == "lapsed"]
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, rules, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),

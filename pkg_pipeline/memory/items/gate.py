@@ -153,6 +153,7 @@ class _Gate:
             agreed_by=people.agreed(item.agreed_by, f"{part}.agreed_by"),
             replaces=None if replaced is None else replaced.id,
             probability=item.probability,
+            holds_until=item.holds_until if self.is_measured else None,
         )
         kept = self.kept[talk.interaction_id]
         if item.is_silent:

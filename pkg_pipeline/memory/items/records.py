@@ -90,7 +90,7 @@ class CandidateItem:
     """A new item as answered. Names as in the prompt.
 
     ``replaces``: ref of the decision that it supersedes, shown (``d1``) or a new one of the same answer (``n1``: the
-    one whose ``ref`` it is). ``is_silent``: as of ``TalkReading.silent``.
+    one whose ``ref`` it is). ``is_silent``: as of ``TalkReading.silent``. ``holds_until``: as of ``ReadItem``.
     """
 
     kind: ItemKind
@@ -108,6 +108,7 @@ class CandidateItem:
     probability: float = 1.0
     ref: str | None = None
     is_silent: bool = False
+    holds_until: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class ReadItem:
     """A new item that passed the gate. ``message_ids``: external ids in its talk's chat; ``at``: of the quoted message.
 
     ``proposed_by``, ``agreed_by``: entities, only if the messages say so. ``replaces``: the decision it supersedes.
+    ``holds_until``: the last day on which a decision is probably of use, by an estimate, not by its words.
     """
 
     id: UUID
@@ -154,6 +156,7 @@ class ReadItem:
     agreed_by: tuple[UUID, ...] = ()
     replaces: UUID | None = None
     probability: float = 1.0
+    holds_until: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +283,7 @@ class Item:
     proposed_by: UUID | None
     agreed_by: tuple[UUID, ...]
     states: tuple[ItemState, ...]
+    holds_until: date | None = None
 
     @property
     def now(self) -> ItemState:

@@ -96,6 +96,7 @@ def resolve(
             proposed_by=item.proposed_by,
             agreed_by=item.agreed_by,
             states=fold(item, talk, said.get(item_id, ()), decided.get(item_id, ())),
+            holds_until=item.holds_until,
         )
         for item_id, (item, talk) in opened.items()
     }

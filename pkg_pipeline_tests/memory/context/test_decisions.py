@@ -52,6 +52,14 @@ def test_what_was_decided_for_a_day_that_is_past_stands_with_earlier_decisions(
     assert (words.permanent if is_current else words.key_decisions) in before
 
 
+def test_a_decision_that_has_run_its_course_is_told_by_no_context() -> None:
+    said_at = NOW - timedelta(days=30)
+    decision = item(said_at, id=UUID(int=703), kind="decision", status="lapsed", text="85 the jacket", importance="high")
+    block = assemble(ContextRows(entity=entity(language="en"), decisions=(decision,)), rules(400), count_many)
+    assert "jacket" not in block.text
+    assert [(one.id, one.reason) for one in block.left_out] == [(str(UUID(int=703)), "over")]
+
+
 @pytest.mark.parametrize(("days_ago", "is_told"), [(60, True), (100, False)])
 def test_what_nobody_spoke_of_for_a_quarter_is_told_by_no_context(days_ago: int, is_told: bool) -> None:
     said_at = NOW - timedelta(days=days_ago)

@@ -29,6 +29,7 @@ OF_ITEM = (
     "proposed_by",
     "agreed_by",
     "person_ids",
+    "holds_until",
 )
 OF_STATE = ("status", "text", "owner", "due_date", "probability", "superseded_by", "decided_by")
 SETTLED = frozenset({"done", "cancelled", "superseded"})

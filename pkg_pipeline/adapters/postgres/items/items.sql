@@ -27,6 +27,7 @@ ORDER BY v.decided_at, v.id
 -- where its own item is gone.
 SELECT i.id, i.kind, i.interaction_id,
        i.is_withheld OR EXISTS (SELECT FROM item_states s WHERE s.item_id = i.id AND s.is_withheld) AS is_withheld, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
+       i.holds_until,
        ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id ORDER BY p.entity_id) AS person_ids,
        (SELECT jsonb_agg(jsonb_build_object(
            'event', s.event, 'at', s.at, 'status', s.status, 'text', s.text, 'owner', s.owner, 'due_date', s.due_date,
@@ -48,9 +49,11 @@ DELETE FROM items WHERE id = ANY(%(ids)s)
 -- name: upsert_items
 -- Withheld is one whose opening or present state rests on a deleted message.
 INSERT INTO items (id, kind, status, text, owner, owner_entity_id, owner_name, due_date, importance, probability, proposed_by,
-    agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids, first_at, last_at, settled_at, is_withheld)
+    agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids, first_at, last_at, settled_at, holds_until,
+    is_withheld)
 SELECT g.id, g.kind, g.status, g.text, g.owner, g.owner_entity_id, g.owner_name, g.due_date, g.importance, g.probability, g.proposed_by,
        g.agreed_by, g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote, g.message_ids, g.first_at, g.last_at, g.settled_at,
+       g.holds_until,
        EXISTS (SELECT FROM messages m
                WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
        OR EXISTS (SELECT FROM messages m
@@ -58,14 +61,15 @@ SELECT g.id, g.kind, g.status, g.text, g.owner, g.owner_entity_id, g.owner_name,
 FROM jsonb_to_recordset(%(items)s) AS g (id uuid, kind text, status text, text text, owner text, owner_entity_id uuid, owner_name text,
     due_date date, importance text, probability real, proposed_by uuid, agreed_by uuid[], superseded_by uuid, decided_by text,
     chat_id uuid, interaction_id uuid, quote text, message_ids text[], first_at timestamptz, last_at timestamptz, settled_at timestamptz,
-    said_in uuid, said_by text[])
+    holds_until date, said_in uuid, said_by text[])
 ON CONFLICT (id) DO UPDATE SET
     kind = excluded.kind, status = excluded.status, text = excluded.text, owner = excluded.owner,
     owner_entity_id = excluded.owner_entity_id, owner_name = excluded.owner_name, due_date = excluded.due_date,
     importance = excluded.importance, probability = excluded.probability, proposed_by = excluded.proposed_by,
     agreed_by = excluded.agreed_by, superseded_by = excluded.superseded_by, decided_by = excluded.decided_by,
     chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, quote = excluded.quote, message_ids = excluded.message_ids,
-    first_at = excluded.first_at, last_at = excluded.last_at, settled_at = excluded.settled_at, is_withheld = excluded.is_withheld
+    first_at = excluded.first_at, last_at = excluded.last_at, settled_at = excluded.settled_at, holds_until = excluded.holds_until,
+    is_withheld = excluded.is_withheld
 
 -- name: people
 -- Whom items concern: in a direct chat the other side; in a group those who own, proposed or agreed, and those to whom a

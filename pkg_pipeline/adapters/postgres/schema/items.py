@@ -78,6 +78,7 @@ ITEMS = table(
     col("first_at", MOMENT, "when it was said first: event time"),
     col("last_at", MOMENT, "when it was last spoken of"),
     col("settled_at", MOMENT, "when it was done, cancelled or superseded", null=True),
+    col("holds_until", Date, "the last day on which a decision is probably of use", null=True),
     col("is_withheld", Boolean, "rests on a message deleted at its source", default="false"),
     col("known_from", MOMENT, "since when the memory knows it, by its own clock", default=KNOWN_NOW),
     index("items_chat", "chat_id, last_at"),

@@ -1,4 +1,4 @@
--- One row per decision: in force, superseded by a later one, or taken back. What rests on a deleted message is withheld.
+-- One row per decision: in force, over, superseded by a later one, or taken back. What rests on a deleted message is withheld.
 with earlier as (
     select
         superseded_by as decision_id,

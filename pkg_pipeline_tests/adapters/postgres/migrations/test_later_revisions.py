@@ -202,6 +202,31 @@ def test_revision_0032_lets_what_was_due_lapse_sooner(database_url: str) -> None
         assert connection.execute(status).fetchone() == ("open",)
 
 
+def test_revision_0034_lets_decisions_run_their_course(database_url: str) -> None:
+    cases = [
+        ("decision", "open", None, "2026-03-30", "lapsed"),
+        ("decision", "open", None, "2026-03-31", "open"),  # of use that day still
+        ("decision", "open", "2026-04-02", "2026-03-30", "open"),  # it speaks of a day to come
+        ("decision", "open", "2026-03-02", "2026-03-30", "lapsed"),
+        ("decision", "open", "2026-03-02", None, "open"),  # nobody estimated it
+        ("decision", "superseded", None, "2026-03-01", "superseded"),
+        ("action_item", "open", "2026-03-10", "2026-03-01", "open"),
+        ("action_item", "open", "2026-03-09", None, "lapsed"),
+    ]
+    asked = (
+        "SELECT item_status(%s, %s, %s::date, %s::date, '2026-02-01Z'::timestamptz, '2026-03-31Z'::timestamptz,"
+        " '2026-03-31'::date)"
+    )
+    with engine.connect(database_url) as connection:
+        for *given, becomes in cases:
+            assert connection.execute(asked, given).fetchone() == (becomes,), given
+    there = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'items' AND column_name = 'holds_until'"
+    for step, count in ((lambda: migrate.downgrade(database_url, "0033"), 0), (lambda: migrate.upgrade(database_url), 1)):
+        step()
+        with engine.connect(database_url) as connection:
+            assert connection.execute(there).fetchone() == (count,)
+
+
 def test_revision_0033_keeps_codes_single_by_the_index_that_serves_them(database_url: str) -> None:
     indexes = "SELECT array_agg(indexname::text ORDER BY indexname) FROM pg_indexes WHERE tablename = 'chunk_codes'"
     code = (
