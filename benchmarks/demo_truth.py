@@ -206,9 +206,11 @@ def _judge_label(judged: Judged, label: Row, item: Row | None) -> None:
         judged.count("decisions, surely", language, labelled=1)
         judged.count("superseded", language, labelled=label["status"] == "superseded")
         judged.count("in force", language, labelled=_became(label) == "open")
+    shown = "not found" if item is None else item["status"]
+    if kind == "decision" and _became(label) == "open" != shown:
+        judged.wrong.append(f"in force: - {label['messages'][0]} {label['text']!r}: {shown}")
     if kind == "decision" or not label.get("status_sure", True):
         return
-    shown = "not found" if item is None else item["status"]
     if label["status"] == "open":
         judged.count("open list", language, labelled=1)
         judged.count("open, surely", language, labelled=1)
