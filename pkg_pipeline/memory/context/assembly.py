@@ -31,7 +31,9 @@ LARGEST_PART_OF_TIER = 2
 """A single line may take at most 1/2 of its tier's share where not everything fits; the rest is cut off."""
 
 UNCUT_PART = 3
-"""The relationship is printed whole, and before all else, where it takes at most 1/3 of the budget."""
+"""The relationship is printed whole, and before all else, where it takes at most 1/3 of the budget; so are the first
+open tasks, of which nobody doubts, as far as a third of it goes.
+"""
 
 SMALLEST_CUT_TOKENS = 24
 """Lines are not cut below this many tokens."""
@@ -71,9 +73,7 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
         for tier in TIERS
     ]
     for wish in wishes:
-        wish.reserved = int(
-            bool(wish.lines) and wish.lines[0].kind == "profile" and wish.tokens[0] * UNCUT_PART <= total
-        )
+        _reserve(wish, total)
     headings = [_headings(wish.lines) for wish in wishes]
     sizes = [count_many(list(own.values())) for own in headings]
     asked = [_request(wish, own, size) for wish, own, size in zip(wishes, headings, sizes, strict=True)]
@@ -84,8 +84,26 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     filled = budget.fill(asked, total=total)
     _give_back(wishes, filled, originals, total - sum(result.tokens for result in filled), count)
     whole = _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
+    if _take_back(wishes, filled, _decided_in(rows, whole), count):
+        whole |= _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
     left_out = [entry for entry in left_out if entry.id not in _covered(rows, whole)]
     return _block(heading, head_tokens, wishes, filled, left_out, rules)
+
+
+def _reserve(wish: _Wish, total: int) -> None:
+    """Put what must be told first: the relationship, then open tasks, each as far as a third of the budget goes."""
+    most = total // UNCUT_PART
+    lines = list(zip(wish.lines, wish.tokens, strict=True))
+    about = [one for one in lines[:1] if one[0].kind == "profile" and one[1] <= most]
+    tasks: list[tuple[Line, int]] = []
+    for line, tokens in lines:
+        most -= tokens if line.is_to_do else 0
+        tasks += [(line, tokens)] if line.is_to_do and most >= 0 else []
+    first = [*about, *tasks]
+    keys = {line.key for line, _ in first}
+    lines = [*first, *(one for one in lines if one[0].key not in keys)]
+    wish.lines, wish.tokens = [line for line, _ in lines], [tokens for _, tokens in lines]
+    wish.reserved = len(first)
 
 
 def language_of(rows: ContextRows) -> Language:
@@ -190,6 +208,31 @@ def _fill_rest(
     wishes[warm] = _Wish("warm", wish.share, [*(line for line, _ in shown), *missing], [])
     filled[warm] = budget.Filled(list(range(len(shown))), tokens=room.tokens)
     return whole
+
+
+def _decided_in(rows: ContextRows, whole: frozenset[UUID]) -> frozenset[str]:
+    """Decisions whose conversations are printed whole."""
+    return frozenset(str(one.id) for one in rows.decisions if one.interaction_id in whole)
+
+
+def _take_back(
+    wishes: list[_Wish], filled: list[budget.Filled], said: frozenset[str], count: Callable[[str], int]
+) -> bool:
+    """Earlier decisions that stand in a conversation printed whole are not said again; whether there were any."""
+    cold = TIERS.index("cold")
+    wish, result = wishes[cold], filled[cold]
+    again = {place for place, line in enumerate(wish.lines) if line.section == "decisions" and line.id in said}
+    if again.isdisjoint(result.units):
+        return False
+    before = _headings([wish.lines[place] for place in result.units])
+    kept = [place for place in range(len(wish.lines)) if place not in again]
+    units = [kept.index(place) for place in result.units if place not in again]
+    gone = sum(wish.tokens[place] for place in result.units if place in again)
+    wish.lines, wish.tokens = [wish.lines[place] for place in kept], [wish.tokens[place] for place in kept]
+    after = _headings([wish.lines[place] for place in units])
+    gone += sum(count(title) for key, title in before.items() if key not in after)
+    filled[cold] = budget.Filled(units, tokens=result.tokens - gone)
+    return True
 
 
 def _covered(rows: ContextRows, whole: frozenset[UUID]) -> set[str]:

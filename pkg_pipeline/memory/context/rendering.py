@@ -42,6 +42,9 @@ LEAP_YEAR = 2024
 """For days without a year, the 29th of February among them."""
 
 
+UNSURE: frozenset[Mark] = frozenset({"perhaps", "perhaps_done", "doubted", "lapsed"})
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One printable item. ``headings`` outermost first, each with a key and its text; ``place`` within its section."""
@@ -61,6 +64,11 @@ class Line:
     def key(self) -> str:
         """The statement of the line: lines with the same key are printed once."""
         return self.says or f"{self.kind}:{self.id}"
+
+    @property
+    def is_to_do(self) -> bool:
+        """An open task of which nobody doubts."""
+        return self.kind == "action_item" and UNSURE.isdisjoint(self.marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ def was_doubted(item: KnownItem) -> bool:
 def test_with_room_for_all_everything_that_may_be_said_is_said(rows: ContextRows) -> None:
     block = assemble(rows, rules(100_000), count_many)
     check(block, 100_000)
-    assert {entry.reason for entry in block.left_out} <= {"withheld", "shortened", "limit"}
+    assert {entry.reason for entry in block.left_out} <= {"withheld", "shortened", "limit", "over"}
     printed = {item.id for tier in block.tiers for item in tier.items}
     assert printed.isdisjoint(str(item.id) for item in (*rows.decisions, *rows.open_items) if item.is_withheld)
     assert {message.id for message in rows.hot if one_line(message.text)} <= printed

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.context.assembly import assemble
-from pkg_pipeline.memory.context.records import ContextRows, KnownItem, KnownProfile
+from pkg_pipeline.memory.context.records import ContextRows, HeardMessage, KnownItem, KnownProfile, WholeTalk
 from pkg_pipeline.memory.text.phrases import phrases
-from pkg_pipeline_tests.memory.context.test_assembly import NOW, count_many, entity, rules
+from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, count_many, entity, rules
 
 
 def item(said_at: datetime, **given: Any) -> KnownItem:
@@ -106,3 +106,37 @@ def test_an_open_task_stands_whole_or_not_at_all() -> None:
         printed = [line for line in block.text.splitlines() if "Draft" in line]
         assert all(line.endswith("at the old harbour") for line in printed), size
         assert len(printed) + sum(one.reason == "budget" for one in block.left_out) == len(tasks), size
+
+
+def heard(number: int, said_at: datetime, text: str) -> HeardMessage:
+    return HeardMessage(f"telegram:1/{number}", CHAT, "Anna", is_self=False, sent_at=said_at, text=text, is_cut=False)
+
+
+@pytest.mark.parametrize("size", [200, 300, 500])
+def test_what_is_surely_to_be_done_is_told_before_any_talk(size: int) -> None:
+    task = item(
+        NOW - timedelta(days=20),
+        id=UUID(int=730),
+        kind="action_item",
+        status="open",
+        text="Send the drawing",
+        importance="medium",
+    )
+    hot = tuple(heard(n, NOW - timedelta(hours=n), f"We walked along the river, walk number {n}") for n in range(60))
+    rows = ContextRows(entity=entity(language="en"), open_items=(task,), hot=hot)
+    assert "Send the drawing" in assemble(rows, rules(size), count_many).text
+
+
+def test_a_decision_of_a_talk_that_is_printed_whole_is_not_told_again() -> None:
+    said_at = NOW - timedelta(days=120)
+    decision = item(
+        said_at, id=UUID(int=740), kind="decision", status="open", text="Tins, not jars", importance="medium"
+    )
+    messages = (heard(1, said_at, "Tins, not jars"), heard(2, said_at, "Fine by me"))
+    talk = WholeTalk(UUID(int=100), CHAT, said_at, said_at, messages)
+    rows = ContextRows(entity=entity(language="en"), decisions=(decision,), whole={talk.interaction_id: talk})
+    block = assemble(rows, rules(4000), count_many)
+    assert block.text.count("Tins, not jars") == 1
+    assert phrases("en").key_decisions not in block.text
+    assert str(decision.id) not in {one.id for one in block.left_out}
+    assert sum(tier.tokens for tier in block.tiers) == block.tokens == sum(count_many(block.text.splitlines(True)))
