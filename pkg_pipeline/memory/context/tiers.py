@@ -42,7 +42,9 @@ def tier_lines(
     }
     # recalled ones are worded differently there, but state the same
     says = {(line.kind, line.id): line.key for line in chain.from_iterable(lines.values())}
-    found = relevant_lines(rows.relevant, renderer, count_many, hint=rules.hint)
+    gone = {item.id for item in (*rows.open_items, *rows.decisions) if item.status == "lapsed"}
+    relevant = [one for one in rows.relevant if one.candidate.subject_id not in gone]
+    found = relevant_lines(relevant, renderer, count_many, hint=rules.hint)
     lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
     worded = {line.id for tier in lines.values() for line in tier}
     # minor decisions of conversations beyond the limit have no heading, but must not be lost

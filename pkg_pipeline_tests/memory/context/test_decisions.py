@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ import pytest
 from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.records import ContextRows, HeardMessage, KnownItem, KnownProfile, WholeTalk
 from pkg_pipeline.memory.text.phrases import phrases
+from pkg_pipeline_tests.memory.candidates import derived, in_order
 from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, count_many, entity, rules
 
 
@@ -140,3 +142,13 @@ def test_a_decision_of_a_talk_that_is_printed_whole_is_not_told_again() -> None:
     assert phrases("en").key_decisions not in block.text
     assert str(decision.id) not in {one.id for one in block.left_out}
     assert sum(tier.tokens for tier in block.tiers) == block.tokens == sum(count_many(block.text.splitlines(True)))
+
+
+@pytest.mark.parametrize(("status", "is_told"), [("open", True), ("lapsed", False)])
+def test_a_hint_does_not_bring_back_as_a_task_what_lapsed(status: str, is_told: bool) -> None:
+    found = derived(1, "Cater the harvest party", source="action_item")
+    said_at = NOW - timedelta(days=100)
+    task = item(said_at, id=found.subject_id, kind="action_item", status=status, text=found.text, importance="low")
+    rows = ContextRows(entity=entity(language="en"), open_items=(task,), relevant=tuple(in_order(found)))
+    block = assemble(rows, replace(rules(400), hint="harvest party"), count_many)
+    assert ("Cater the harvest party" in block.text) == is_told
