@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -16,7 +16,7 @@ from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.gate.wording import content as meanings
 from pkg_pipeline.memory.languages import LANGUAGES
-from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Language, Person, Quarantined, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import (
     NormalisedText,
     clauses,
@@ -180,8 +180,11 @@ class Checker:
             self._sound, self.source.participants, self.zone, also=also, talk=self._sound, is_digest=is_digest
         )
 
-    def words(self, text: str, *, is_part: bool = False) -> str | None:
-        """Why these words may not be published, or None (B9, B15). ``is_part``: they need share none themselves."""
+    def words(self, text: str, *, is_part: bool = False, also_in: Collection[Language] = ()) -> str | None:
+        """Why these words may not be published, or None (B9, B15). ``is_part``: they need share none themselves.
+
+        ``also_in``: languages of what they rest on, where several conversations are read at once.
+        """
         if not text.strip():
             return "is empty"
         if len(text) > MAX_TEXT_CHARS:
@@ -198,7 +201,8 @@ class Checker:
             return "repeats a message that gives orders to its reader"
         told = without_addresses(text)
         letters = sum(map(str.isalpha, told))
-        is_other = letters >= LANGUAGE_MIN_LETTERS and script_share(told, self.source.language) < LANGUAGE_SHARE
+        share = max(script_share(told, one) for one in (self.source.language, *also_in))
+        is_other = letters >= LANGUAGE_MIN_LETTERS and share < LANGUAGE_SHARE
         if is_other and self._has_script:
             return "is not in the conversation's language"
         content = stems(text)

@@ -35,6 +35,7 @@ from pkg_pipeline.memory.items.records import (
     TalkReading,
 )
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.normalise import comparable
 
 _NO_ID = UUID(int=0)
@@ -262,7 +263,8 @@ class _Gate:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
-        if (reason := self.checker.words(text)) is not None:
+        languages = {detect([message.text for message in evidence.messages]), *(t.language for t in self._talks(evidence))}
+        if (reason := self.checker.words(text, also_in=languages)) is not None:
             return Fault(reason, "")
         return testimony.fault(text, evidence.quote)
 

@@ -105,6 +105,20 @@ def test_somebody_named_who_takes_no_part_may_own_and_have_facts() -> None:
     assert result.readings[1].facts[0].entity_id is None
 
 
+def test_an_item_may_be_told_in_the_language_of_the_message_that_it_cites() -> None:
+    mixed = conversation(
+        (ME, "Ребята, кто завтра на стенде, и во сколько начинаем, чтобы успеть до обеда?"),
+        (ANNA, "I'll use the free time for the test bench tomorrow"),
+        (ME, "Отлично, тогда ключи у охраны, свет включать слева от двери"),
+        language="ru",
+    )
+    bench = CandidateItem("action_item", "Use the free time for the test bench", "them", "for the test bench", (2,))
+    foreign = CandidateItem("action_item", "Take the keys from the guards", "self", "ключи у охраны", (3,))
+    result = judged(reading(mixed), bench, foreign)
+    assert [item.text for item in result.readings[0].items][:1] == [bench.text]
+    assert "items[1]: is not in the conversation's language" in reasons(result)
+
+
 def test_a_change_names_a_shown_item_and_a_stranger_agrees_to_nothing() -> None:
     change = CandidateChange("a1", "done", "Счёт отправила", (5,))
     shown = reading(TALK, LATER, shown=(SHOWN,))
