@@ -97,6 +97,45 @@ def test_a_question_or_not_yet_closes_nothing(said: list[tuple[str, str]], langu
     assert [c for c in changes if c.to in ("done", "perhaps_done", "cancelled")] == []
 
 
+ASKED_AFTER = {
+    "en": (shown("a1", "I'll send you the drawing"), shown("a2", "I'll book the van")),
+    "ru": (shown("a1", "Пришлю тебе чертёж"), shown("a2", "Забронирую фургон")),
+    "zh": (shown("a1", "我把图纸发给你"), shown("a2", "我来订面包车")),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", ("Me", "Got the photos, thanks! And the drawing?")),
+        ("en", ("Me", "And the drawing? Got the photos, thanks!")),
+        ("en", ("Me", "Thanks for the call to the printer! By the way, van is booked?")),
+        ("en", ("Anna", "Sent the photos this morning. Do you need the drawing too?")),
+        ("ru", ("Me", "Фото получил, спасибо! А чертёж?")),
+        ("ru", ("Me", "Спасибо за звонок в типографию! Кстати, фургон забронирован?")),
+        ("ru", ("Anna", "Фото отправила утром. Чертёж тоже нужен?")),
+        ("zh", ("Me", "照片收到了，谢谢！图纸呢？")),
+        ("zh", ("Me", "谢谢你给印刷厂打电话！对了，面包车订了吗？")),
+    ],
+)
+def test_what_is_named_in_a_question_alone_is_not_closed(language: Language, said: tuple[str, str]) -> None:
+    changes = linked(told(said, language=language), *ASKED_AFTER[language]).changes
+    assert [one for one in changes if one.to in ("done", "perhaps_done")] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", ("Anna", "Sent! Is the drawing clear enough?")),
+        ("en", ("Me", "Got the drawing, thanks! And the photos?")),
+        ("ru", ("Anna", "Отправила! Чертёж понятный?")),
+        ("zh", ("Me", "图纸收到了，谢谢！照片呢？")),
+    ],
+)
+def test_a_question_beside_what_is_told_takes_nothing_back(language: Language, said: tuple[str, str]) -> None:
+    assert [one.ref for one in linked(told(said, language=language), *ASKED_AFTER[language]).changes] == ["a1"]
+
+
 def test_a_file_that_fits_keeps_the_promise() -> None:
     source = told(("Anna", "here it is"))
     with_file = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
