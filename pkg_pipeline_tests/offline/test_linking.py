@@ -137,6 +137,20 @@ def test_a_question_beside_what_is_told_takes_nothing_back(language: Language, s
     assert [one.ref for one in linked(told(said, language=language), *ASKED_AFTER[language]).changes] == ["a1"]
 
 
+@pytest.mark.parametrize(
+    ("language", "promise", "said"),
+    [
+        ("zh", "定金2052元我付", ("定金加尾款一共6052元，对吧", "好，6052元，3月29日付")),
+        ("en", "I'll pay the deposit of 2,052", ("so deposit and rest, 6,052 in all?", "yes, 6,052, payable 29 March")),
+        ("ru", "Оплачу депозит 2052", ("значит, депозит и остаток, всего 6052?", "да, 6052, оплата 29 марта")),
+    ],
+)
+def test_a_payment_for_a_day_to_come_is_no_payment_yet(language: Language, promise: str, said: tuple[str, str]) -> None:
+    talk = told(("Anna", said[0]), ("Me", said[1]), language=language)
+    changes = linked(talk, shown("a1", promise, owner="self")).changes
+    assert "done" not in {one.to for one in changes}
+
+
 def test_a_file_that_fits_keeps_the_promise() -> None:
     source = told(("Anna", "here it is"))
     with_file = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
