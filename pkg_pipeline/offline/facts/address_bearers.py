@@ -33,7 +33,8 @@ def of_address(span: tuple[int, int, int, int], line: Line, reading: Reading) ->
         return Whose("labelled", None, called_kin(kin, line.language))
     asked = asked_before("address", line, reading)
     if asked.way != "unsaid":
-        return asked._replace(way="asked")
+        is_of_another = asked.name is not None and not any(map(str.isupper, asked.name))
+        return asked if is_of_another else asked._replace(way="asked")
     found = last_marked(near, line, reading, "address")
     if found.way != "unsaid":
         return found if found.person or found.name else UNSAID

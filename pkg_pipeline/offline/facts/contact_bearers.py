@@ -115,7 +115,11 @@ def _unnamed(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> W
 
 def _somebody(kind: str, found: Whose, line: Line) -> Whose:
     """Who is named beside a value; beside an account no bank, no firm, no word that only begins the line."""
-    return UNSAID if kind == "account" and found.name is not None and not _is_somebody(found.name, line) else found
+    name = found.name
+    if kind != "account" or name is None:
+        return found
+    is_payee = is_han(name[0]) and not cue("zh", "kin_alone").fullmatch(name) and name[0] in line.speaker.name
+    return UNSAID if is_payee or not _is_somebody(name, line) else found
 
 
 def _is_somebody(name: str, line: Line) -> bool:
