@@ -12,7 +12,7 @@ from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, has
 from pkg_pipeline.memory.gate.foreign import digits, without_addresses
-from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
+from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, name_keys, others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Unit, clauses_of, is_question, meant
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known, find_person
@@ -25,6 +25,7 @@ from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _CLAUSES = re.compile(r"[,;.!?](?=\s)|[，。；！？\n]")
+_HAN_PAUSE = re.compile(r"(?<=[\u3400-\u9fff])\s+")
 COMPARED_DIGITS = 6
 """Digits at the end of a number by which it is known in a text."""
 NEAR = (20, 45, 200)
@@ -213,10 +214,50 @@ def is_about(
     return is_sender or person is None or any(map(one.is_same, told))
 
 
+def is_own_contact(value: str, evidence: Evidence, checker: Checker) -> bool:
+    """Whether nothing right before a number or an address makes it another's than the sender's.
+
+    Who is named in other clauses does something else ("new number 07700 900159, mum took me off her plan").
+    """
+    message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
+    if message is None:
+        return False
+    people, sender = checker.source.participants, message.sender
+    spoken = checker.testimony(evidence.messages, people).spoken
+    unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
+    begins = value.split(",")[0]
+    clauses = _CLAUSES.split(message.text)
+    leads = ((_before(begins, one), at) for at, one in enumerate(clauses))
+    lead, at = next(((lead, at) for lead, at in leads if lead is not None), (None, 0))
+    clause = clauses[at]
+    if lead is None or _sign_before(begins, clause) not in ("none", "mine"):
+        return False
+    before = message.text[: message.text.find(clause) + len(lead)]
+    if not shows("mine", before) and _asked_of(spoken, unit) == "theirs":
+        return False
+    scene = Scene(spoken, people, others_named(spoken.texts, people))
+    own = Named(0, len(sender.name), sender.name, sender)
+    if _is_anothers_mail(value, own, scene):
+        return False
+    near = _HAN_PAUSE.split(lead.strip())[-1]
+    beside = [one.strip() for one in (*clauses[max(0, at - 1) : at], *clauses[at + 1 : at + 2])]
+    named = [one for text in beside for one in scene.names(text) if one.word == text]  # a name alone
+    meant = (*named, *(one for one in scene.names(near) if is_known(one)))
+    return all(own.is_same(one) or _has_surname(sender, one.word) for one in meant)
+
+
+def _has_surname(person: Person, full_name: str) -> bool:
+    """Whether somebody listed by a surname may have a full Chinese name ("小蔡", "蔡文斌")."""
+    is_full = len(full_name) in range(2, 4) and is_han(full_name[0])
+    return is_full and re.search(rf"[小老阿]{full_name[0]}|{full_name[0]}$", person.name) is not None
+
+
 def _is_anothers_mail(value: str, one: Named, scene: Scene) -> bool:
-    """Whether a mail has the name of somebody else: ilya@grom.example is nobody's but Ilya's."""
+    """Whether a mail has the name of somebody else of the talk: ilya@grom.example is nobody's but Ilya's."""
     named = [other for other in scene.names(value) if is_known(other)] if "@" in value else []
-    return bool(named) and not any(map(one.is_same, named))
+    said = {key for text in scene.spoken.texts for key in name_keys(without_addresses(text)) if len(key) > KIN_STEM - 1}
+    meant = [other for other in named if other.person is not None or name_keys(other.word) & said]
+    return bool(meant) and not any(map(one.is_same, meant))
 
 
 def _asked_of(spoken: Sentences, unit: Unit) -> str | None:
