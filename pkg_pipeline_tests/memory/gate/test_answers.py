@@ -1,0 +1,118 @@
+"""What the gate publishes of one item of an answer, in three languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkg_pipeline_tests.memory.gate.answers import published
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "is_found"),
+    [
+        ("Счёт пришлю завтра", "Счет пришлю завтра", True),
+        ("Счет пришлю завтра", "Счёт пришлю завтра", True),
+        ("Пришлю файл завтра", "Пришлю фаил завтра", False),
+    ],
+)
+def test_a_quote_may_write_either_letter_of_one(said: str, quote: str, is_found: bool) -> None:
+    assert (published("ru", f"< {said}", said, quote=quote) is not None) is is_found
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "right", "wrong"),
+    [
+        (
+            "ru",
+            "< Вариант А по 500, вариант Б по 700. Какой? | > Берём вариант А",
+            "Берут вариант А",
+            "Берут вариант Б",
+        ),
+        ("ru", "< Вариант А или Б? | > Берём Б", "Берут вариант Б", "Берут вариант А"),
+        ("en", "< Option A or option B? | > Let's take option A", "They take option A", "They take option B"),
+        ("en", "< Option A or option B? | > B please", "They take option B", "They take option A"),
+        ("en", "< Option A or option B? | > A deal, the bigger one", "They take option B", "They take option C"),
+        ("zh", "< A方案便宜，B方案大。选哪个？ | > 选A方案", "选A方案", "选B方案"),
+        ("zh", "< 方案甲便宜，方案乙大。选哪个？ | > 就用方案甲", "用方案甲", "用方案乙"),
+    ],
+)
+def test_the_label_of_the_quoted_words_is_the_one_chosen(language: str, said: str, right: str, wrong: str) -> None:
+    told = [published(language, said, text, kind="decision", owner="both") for text in (right, wrong)]
+    assert [one is not None and one.text == text for one, text in zip(told, (right, wrong), strict=True)] == [
+        True,
+        False,
+    ]
+
+
+OFFERS = [
+    ("en", "< Should I send the invoice tomorrow?", "Send the invoice tomorrow"),
+    ("en", "< I can send the invoice tomorrow if you like", "Send the invoice tomorrow"),
+    ("en", "< If you pay, I will send the keys tomorrow", "Send the keys tomorrow"),
+    ("en", "< I'd love to fly to Mars", "Fly to Mars"),
+    ("ru", "< Прислать счёт завтра?", "Прислать счёт завтра"),
+    ("ru", "< Хотите, пришлю счёт завтра", "Прислать счёт завтра"),
+    ("ru", "< Могу прислать счёт завтра", "Прислать счёт завтра"),
+    ("ru", "< Если оплатите, пришлю ключи завтра", "Прислать ключи завтра"),
+    ("ru", "< Мечтаю слетать на Марс", "Слетать на Марс"),
+    ("zh", "< 要不要我明天发发票？", "明天发发票"),
+    ("zh", "< 我可以明天发发票", "明天发发票"),
+    ("zh", "< 如果你付款，我明天发钥匙", "明天发钥匙"),
+]
+YES = {"en": "Yes, please", "ru": "Да, давайте", "zh": "好的"}
+ASKED = [
+    ("en", "> When do I get the invoice? | < I can send the invoice tomorrow", "Send the invoice tomorrow"),
+    ("en", "> Can you send the invoice? | < I'd love to send the invoice tomorrow", "Send the invoice tomorrow"),
+    ("en", "< sending the invoice tomorrow. if you are late, just ring", "Send the invoice tomorrow"),
+    ("en", "> Could you send the keys tomorrow if you have time?", "Send the keys tomorrow"),
+    ("en", "> Can you send the invoice tomorrow?", "Send the invoice tomorrow"),
+    ("ru", "> Когда пришлёте счёт? | < Могу прислать счёт завтра", "Прислать счёт завтра"),
+    ("ru", "> Пришлёте счёт завтра?", "Прислать счёт завтра"),
+    ("ru", "< Пришлю счёт завтра, хорошо?", "Прислать счёт завтра"),
+    ("zh", "> 什么时候发发票？ | < 我可以明天发发票", "明天发发票"),
+    ("zh", "< 我明天发发票，好吗？", "明天发发票"),
+]
+
+
+@pytest.mark.parametrize(("language", "said", "text"), OFFERS)
+def test_what_is_only_offered_wished_or_conditional_binds_when_it_is_taken_up(
+    language: str, said: str, text: str
+) -> None:
+    assert published(language, said, text) is None
+    assert published(language, f"{said} | > {YES[language]}", text, quote=said[2:]) is not None
+
+
+def test_a_wish_binds_nobody() -> None:
+    assert published("zh", "< 真想飞去火星", "飞去火星") is None
+    assert published("zh", "< 要是能飞去火星就好了", "飞去火星") is None
+
+
+@pytest.mark.parametrize(("language", "said", "text"), ASKED)
+def test_who_is_asked_and_offers_it_is_bound(language: str, said: str, text: str) -> None:
+    assert published(language, said, text) is not None
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "text"),
+    [
+        ("en", "< I could do it for 500", "The price is 500"),
+        ("ru", "< Могу сделать за 500", "Цена 500"),
+        ("zh", "< 我可以500做", "价格是500"),
+    ],
+)
+def test_an_offer_is_a_decision_when_it_is_taken_up(language: str, said: str, text: str) -> None:
+    assert published(language, said, text, kind="decision", owner="both") is None
+    taken = f"{said} | > {YES[language]}"
+    assert published(language, taken, text, kind="decision", owner="both", quote=said[2:]) is not None
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "text", "quote"),
+    [
+        ("ru", "< Счёт я не пришлю завтра", "Прислать счёт завтра", "… пришлю завтра"),
+        ("en", "< I will not send the invoice tomorrow", "Send the invoice tomorrow", "send the invoice tomorrow"),
+        ("en", "< I won't send the invoice tomorrow", "Send the invoice tomorrow", "… send the invoice tomorrow"),
+        ("zh", "< 我明天不发发票", "明天发发票", "…发发票"),
+    ],
+)
+def test_a_quote_that_leaves_out_the_no_is_read_with_it(language: str, said: str, text: str, quote: str) -> None:
+    assert published(language, said, text, quote=quote) is None
