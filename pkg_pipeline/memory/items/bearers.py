@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, Scene, follows, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, has
 from pkg_pipeline.memory.gate.foreign import digits, without_addresses
@@ -201,6 +201,8 @@ def is_about(
     text = text.replace(relatives, " ") if relatives else text
     if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
+    if any(follows(other, text, "reached_by") for other in named):
+        return False
     if named:
         return is_sender and any(not is_nominative(other) for other in named)
     if shows("theirs", text) or shows("him", text):
