@@ -12,6 +12,8 @@ from pkg_pipeline.memory.gate.calendar import follows_due, said_days, unsaid_day
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.said_amounts import said_in, unsaid
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.offline.dates import due_date
 from pkg_pipeline_tests.memory.conversations import ANNA, ME, WEI, conversation
 
 NUMBERS = [
@@ -161,3 +163,32 @@ def test_hostile_numbers_take_no_time(text: str) -> None:
     unsaid(text[:2_500], heard, heard)
     unsaid_day(text[:2_500], said_days([(text, SPOKEN)]))
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "is_due"),
+    [
+        ("en", "I pay in 30 days after delivery", False),
+        ("en", "I pay 2 weeks after the wedding", False),
+        ("en", "I pay within 30 days of receipt", False),
+        ("en", "After delivery, I pay within 30 days", True),
+        ("en", "After delivery, within 30 days", False),
+        ("en", "I pay in 30 days", True),
+        ("en", "I pay within 30 days from today", True),
+        ("en", "I pay in 30 days after lunch", True),
+        ("ru", "Оплачу через 30 дней после поставки", False),
+        ("ru", "Оплачу в течение 30 дней с момента подписания", False),
+        ("ru", "Оплачу после поставки через 30 дней", False),
+        ("ru", "Оплачу через 30 дней", True),
+        ("ru", "Оплачу через 30 дней после обеда", True),
+        ("zh", "到货后30天付", False),
+        ("zh", "收到发票后30天内付款", False),
+        ("zh", "自签收之日起30天内", False),
+        ("zh", "30天后付", True),
+        ("zh", "30天内付款", True),
+    ],
+)
+def test_days_after_an_event_are_not_counted_from_the_message(language: Language, text: str, is_due: bool) -> None:
+    said, due = date(2026, 3, 3), date(2026, 4, 2)
+    assert follows_due(due, said_days([(text, said)])) is is_due
+    assert (due_date(text, language, said) == due) is is_due
