@@ -60,7 +60,22 @@ class Bearers:
         if item.kind == "action_item" and self._is_of_another(named, item.text):
             reason = "its owner is not who promises or is asked"
             return self.log.note(part, reason, item.owner_name or item.owner, may_mend=True)
+        alone = self._who_promises_alone(item.text) if named.owner == "both" and item.kind == "action_item" else None
+        if alone is not None:
+            self.log.note(f"{part}.owner", "is both where one promises; it is theirs")
+            return Owner("self" if alone.is_self else "them", alone)
         return named
+
+    def _who_promises_alone(self, text: str) -> Person | None:
+        """Who promises by the quoted words, where no cited word joins another in the deed."""
+        quoted = self.checker.testimony(self.evidence.messages, self.people).spoken.quoted(self.evidence.quote)
+        senders = {unit.message.sender for unit in quoted}
+        said = [text, *(unit.sentence for unit in quoted)]
+        others = [m.text for m in self.evidence.messages if m.sender not in senders]
+        joins = any(has("together", one) for one in (*said, *others)) or any(has("promise", one) for one in others)
+        joins |= any(has("ask", m.text) or has("too", m.text) for m in self.evidence.messages)
+        is_promised = any(has("promise", unit.sentence) and not unit.is_question for unit in quoted)
+        return next(iter(senders)) if is_promised and not joins and len(senders) == 1 else None
 
     def _named_owner(self, item: CandidateItem) -> Owner | str:
         mine = next((person for person in self.people if person.is_self), None)

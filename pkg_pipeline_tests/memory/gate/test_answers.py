@@ -116,3 +116,45 @@ def test_an_offer_is_a_decision_when_it_is_taken_up(language: str, said: str, te
 )
 def test_a_quote_that_leaves_out_the_no_is_read_with_it(language: str, said: str, text: str, quote: str) -> None:
     assert published(language, said, text, quote=quote) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "right", "wrong"),
+    [
+        ("en", "< We don't paint the door, only the walls", "The door is not painted", "The walls are not painted"),
+        ("en", "< Only the walls, we don't paint the door", "They don't paint the door", "They don't paint the walls"),
+        ("en", "< We don't paint the big door, only the small one", "The big door is not painted", "No small one"),
+        ("ru", "< Дверь не красим, только стены", "Дверь не красят", "Стены не красят"),
+        ("ru", "< Не красим дверь, а только стены", "Дверь не красят", "Стены не красят"),
+        ("zh", "< 门不刷，只刷墙", "门不刷", "墙不刷"),
+    ],
+)
+def test_a_denial_reaches_up_to_only(language: str, said: str, right: str, wrong: str) -> None:
+    whole = said[2:]
+    told = [
+        published(language, f"{said} | > {YES[language]}", text, kind="decision", owner="both", quote=whole)
+        for text in (right, wrong)
+    ]
+    assert [one is not None and one.text == text for one, text in zip(told, (right, wrong), strict=True)] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "text", "owner"),
+    [
+        ("ru", "< Договор пришлю в пятницу | > Хорошо", "Прислать договор в пятницу", "them"),
+        ("ru", "> Договор пришлю в пятницу | < Хорошо", "Прислать договор в пятницу", "self"),
+        ("ru", "< Я приду в пятницу | > Я тоже", "Прийти в пятницу", "both"),
+        ("ru", "< Встретимся в пятницу | > Хорошо", "Встретиться в пятницу", "both"),
+        ("en", "< I'll send the contract on Friday | > Good", "Send the contract on Friday", "them"),
+        ("en", "< I'll bring wine on Friday, can you bring cheese? | > Good", "Bring wine and cheese on Friday", "both"),
+        ("en", "< I'll come on Friday | > So will I", "Come on Friday", "both"),
+        ("zh", "< 我周五发合同 | > 好", "周五发合同", "them"),
+        ("zh", "< 我周五来 | > 我也来", "周五来", "both"),
+    ],
+)
+def test_what_one_promises_alone_is_not_of_both(language: str, said: str, text: str, owner: str) -> None:
+    item = published(language, said, text, owner="both", quote=said.split(" | ")[0][2:])
+    assert item is not None and item.owner == owner
