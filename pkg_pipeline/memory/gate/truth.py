@@ -23,6 +23,7 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, other_total, said_in, unsaid, unsaid_rate
+from pkg_pipeline.memory.gate.series import other_end, other_order
 from pkg_pipeline.memory.gate.shown import is_far, retelling, says_too_little, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
@@ -222,7 +223,10 @@ class Testimony:
             return Fault("names another rate than its messages", rate)
         if not self.is_digest and (word := misbound(plain, self.messages, self.bases)) is not None:
             return Fault("says of one thing what its messages say of another", word)
-        if not self.is_digest and (word := other_total(plain, [message.text for message in self.messages])) is not None:
+        said = [message.text for message in self.messages]
+        if not self.is_digest and (word := other_order(rest, said) or other_end(rest, said)) is not None:
+            return Fault("says of one thing what its messages say of another", word)
+        if not self.is_digest and (word := other_total(plain, said)) is not None:
             return Fault("says of one thing what its messages say of another", word)
         if (label := unsaid_label(text, self.texts)) is not None:
             return Fault(OTHER_VARIANT, label)

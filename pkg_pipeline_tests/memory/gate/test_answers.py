@@ -158,3 +158,22 @@ def test_a_denial_reaches_up_to_only(language: str, said: str, right: str, wrong
 def test_what_one_promises_alone_is_not_of_both(language: str, said: str, text: str, owner: str) -> None:
     item = published(language, said, text, owner="both", quote=said.split(" | ")[0][2:])
     assert item is not None and item.owner == owner
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "right", "wrong"),
+    [
+        ("ru", "> Договорились, платежи 600, 500, 500", "Платежи 600, 500, 500", "Платежи 500, 600, 500"),
+        ("en", "> Agreed, payments of $600, $500 and $500", "Payments of 600, 500, 500", "Payments of 500, 600, 500"),
+        ("zh", "> 同意，分三次付600、500、500", "分三次付600、500、500", "分三次付500、600、500"),
+        ("ru", "> Договорились, бюджет 400–450 тысяч", "Бюджет до 450 тысяч", "Бюджет до 400 тысяч"),
+        ("ru", "> Договорились, бюджет 400–450 тысяч", "Бюджет от 400 тысяч", "Бюджет от 450 тысяч"),
+        ("en", "> Agreed, the budget is 400–450k", "The budget is up to 450k", "The budget is up to 400k"),
+    ],
+)
+def test_numbers_keep_their_order_and_their_end_of_a_range(language: str, said: str, right: str, wrong: str) -> None:
+    told = [published(language, said, text, kind="decision", owner="both") for text in (right, wrong)]
+    assert [one is not None and one.text == text for one, text in zip(told, (right, wrong), strict=True)] == [
+        True,
+        False,
+    ]

@@ -12,6 +12,7 @@ from pkg_pipeline.memory.gate.calendar import follows_due, said_days, unsaid_day
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.said_amounts import said_in, unsaid
+from pkg_pipeline.memory.gate.series import other_end, other_order
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.dates import due_date
 from pkg_pipeline_tests.memory.conversations import ANNA, ME, WEI, conversation
@@ -192,3 +193,35 @@ def test_days_after_an_event_are_not_counted_from_the_message(language: Language
     said, due = date(2026, 3, 3), date(2026, 4, 2)
     assert follows_due(due, said_days([(text, said)])) is is_due
     assert (due_date(text, language, said) == due) is is_due
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "is_other"),
+    [
+        ("не более 400", "400–450 тысяч", True),
+        ("не более 450", "400–450 тысяч", False),
+        ("не более 400", "400–450 тысяч, лучше до 400", False),
+        ("от 400 до 450", "400–450", False),
+        ("at least 450", "400 to 450", True),
+        ("不超过40万", "40到45万", True),
+        ("不超过45万", "40到45万", False),
+        ("至少45万", "40到45万", True),
+        ("up to 400", "400", False),
+    ],
+)
+def test_a_limit_is_that_end_of_the_range_that_was_said(text: str, said: str, is_other: bool) -> None:
+    assert (other_end(text, [said]) is not None) is is_other
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "is_other"),
+    [
+        ("500, 600 и 500", "600/500/500", True),
+        ("600 тыс., 500 тыс. и 500 тыс.", "600, 500, 500", False),
+        ("500、600、500", "600、500和500", True),
+        ("500, 600, 500", "600, 500, 500; no, 500, 600, 500", False),
+        ("500, 600", "600, 500", False),
+    ],
+)
+def test_numbers_in_a_row_keep_their_order(text: str, said: str, is_other: bool) -> None:
+    assert (other_order(text, [said]) is not None) is is_other
