@@ -278,7 +278,8 @@ def _dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
 @lru_cache(maxsize=16_384)
 def _matches(text: str, language: Language) -> tuple[tuple[re.Match[str], Words, Words], ...]:
     """What the rules find in a text whatever the day: open items are looked at again in every talk."""
-    rules = ((*one, table("offline", each, "dates")) for each in dict.fromkeys((language, "en")) for one in _rules(each))
+    tongues = dict.fromkeys((language, "en"))
+    rules = ((*one, table("offline", tongue, "dates")) for tongue in tongues for one in _rules(tongue))
     found = ((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
     return tuple(one for one in found if one[1]["is"] != "span" or not counts_from_event(text, *one[0].span()))
 
@@ -329,8 +330,7 @@ def due_date(text: str, language: Language, today: date) -> date | None:
 def due_day(text: str, language: Language, today: date, *, is_own: bool = True) -> FoundDate | None:
     """As ``due_date``, with its place; not ``is_own``: text beside a duty, its beginnings are of something else."""
     words = table("offline", language, "dates")["patterns"]
-    after = pattern(words["not_before"])
-    dates = [one for one in find_dates(text, language, today) if one.day >= today]
+    after, dates = pattern(words["not_before"]), [one for one in find_dates(text, language, today) if one.day >= today]
     dates = [one for one in dates if not after.search(text[max(0, one.start - BEFORE_CHARS) : one.start])]
     if not is_own:
         dates = [found for found in dates if not is_beginning(text, language, found)]

@@ -1,4 +1,4 @@
-"""Labels of one letter ("option B", 方案乙): those that a text names were said, and are those that were chosen (B18)."""
+"""Labels of one letter ("option B", 方案乙): those that a text names were said, and were chosen (B18)."""
 
 from __future__ import annotations
 

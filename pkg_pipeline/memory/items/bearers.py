@@ -216,8 +216,7 @@ def is_about(
     text = text.replace(relatives, " ") if relatives else text
     if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
-    if any(follows(other, text, "reached_by") for other in named):
-        return False
+    is_sender &= not any(follows(other, text, "reached_by") for other in named)
     if named:
         return is_sender and any(not is_nominative(other) for other in named)
     if shows("theirs", text) or shows("him", text):

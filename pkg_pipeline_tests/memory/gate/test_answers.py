@@ -149,7 +149,7 @@ def test_a_denial_reaches_up_to_only(language: str, said: str, right: str, wrong
         ("ru", "< Я приду в пятницу | > Я тоже", "Прийти в пятницу", "both"),
         ("ru", "< Встретимся в пятницу | > Хорошо", "Встретиться в пятницу", "both"),
         ("en", "< I'll send the contract on Friday | > Good", "Send the contract on Friday", "them"),
-        ("en", "< I'll bring wine on Friday, can you bring cheese? | > Good", "Bring wine and cheese on Friday", "both"),
+        ("en", "< I'll bring wine on Friday, can you bring cheese? | > Ok", "Bring wine and cheese", "both"),
         ("en", "< I'll come on Friday | > So will I", "Come on Friday", "both"),
         ("zh", "< 我周五发合同 | > 好", "周五发合同", "them"),
         ("zh", "< 我周五来 | > 我也来", "周五来", "both"),
@@ -157,7 +157,8 @@ def test_a_denial_reaches_up_to_only(language: str, said: str, right: str, wrong
 )
 def test_what_one_promises_alone_is_not_of_both(language: str, said: str, text: str, owner: str) -> None:
     item = published(language, said, text, owner="both", quote=said.split(" | ")[0][2:])
-    assert item is not None and item.owner == owner
+    assert item is not None
+    assert item.owner == owner
 
 
 @pytest.mark.parametrize(
