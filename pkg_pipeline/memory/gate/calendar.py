@@ -67,7 +67,7 @@ def mentions(text: str, base: date) -> tuple[Mention, ...]:
 
 @cache
 def _since() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    behind, before = ("|".join(one for _, one in entries("calendar", key)) for key in ("since_behind", "since_before"))
+    behind, before = ("|".join(one[key] for _, one in entries("calendar", "since")) for key in ("behind", "before"))
     return re.compile(behind), re.compile(f"(?:{before})$")
 
 
