@@ -15,9 +15,10 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.calendar_rules import KINDS, Mention, Row
 from pkg_pipeline.memory.gate.number_words import spelled
-from pkg_pipeline.memory.languages import folders, patterns, table
+from pkg_pipeline.memory.languages import entries, folders, patterns, table
 
 MOST_CHARS: Final = 4000
+NEAR_CHARS: Final = 40
 EXACT: Final = frozenset({"date", "offset", "weekday", "day", "range"})
 """Kinds that name single days."""
 
@@ -57,9 +58,24 @@ def mentions(text: str, base: date) -> tuple[Mention, ...]:
                     continue
                 if match.groupdict().get("by") and made.kind in EXACT:
                     made = replace(made, before=frozenset(day - timedelta(days=1) for day in made.days))
+                if made.kind == "in" and counts_from_event(plain, match.start(), match.end()):
+                    made = replace(made, days=frozenset(), span=None)
                 taken[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
                 found.append(made)
     return tuple(found)
+
+
+@cache
+def _since() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    behind, before = ("|".join(one[key] for _, one in entries("calendar", "since")) for key in ("behind", "before"))
+    return re.compile(behind), re.compile(f"(?:{before})$")
+
+
+def counts_from_event(text: str, start: int, end: int) -> bool:
+    """Whether a count of days is counted from something that has no day here ("30 days after delivery")."""
+    behind, before = _since()
+    near = text[max(0, start - NEAR_CHARS) : start].casefold()
+    return behind.match(text[end : end + NEAR_CHARS].casefold()) is not None or before.search(near) is not None
 
 
 def blanked(text: str, base: date) -> str:

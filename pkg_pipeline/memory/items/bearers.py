@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, Scene, follows, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, has
 from pkg_pipeline.memory.gate.foreign import digits, without_addresses
@@ -61,7 +61,22 @@ class Bearers:
         if item.kind == "action_item" and self._is_of_another(named, item.text):
             reason = "its owner is not who promises or is asked"
             return self.log.note(part, reason, item.owner_name or item.owner, may_mend=True)
+        alone = self._who_promises_alone(item.text) if named.owner == "both" and item.kind == "action_item" else None
+        if alone is not None:
+            self.log.note(f"{part}.owner", "is both where one promises; it is theirs")
+            return Owner("self" if alone.is_self else "them", alone)
         return named
+
+    def _who_promises_alone(self, text: str) -> Person | None:
+        """Who promises by the quoted words, where no cited word joins another in the deed."""
+        quoted = self.checker.testimony(self.evidence.messages, self.people).spoken.quoted(self.evidence.quote)
+        senders = {unit.message.sender for unit in quoted}
+        said = [text, *(unit.sentence for unit in quoted)]
+        others = [m.text for m in self.evidence.messages if m.sender not in senders]
+        joins = any(has("together", one) for one in (*said, *others)) or any(has("promise", one) for one in others)
+        joins |= any(has("ask", m.text) or has("too", m.text) for m in self.evidence.messages)
+        is_promised = any(has("promise", unit.sentence) and not unit.is_question for unit in quoted)
+        return next(iter(senders)) if is_promised and not joins and len(senders) == 1 else None
 
     def _named_owner(self, item: CandidateItem) -> Owner | str:
         mine = next((person for person in self.people if person.is_self), None)
@@ -202,6 +217,7 @@ def is_about(
     text = text.replace(relatives, " ") if relatives else text
     if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
+    is_sender &= not any(follows(other, text, "reached_by") for other in named)
     if named:
         return is_sender and any(not is_nominative(other) for other in named)
     if shows("theirs", text) or shows("him", text):

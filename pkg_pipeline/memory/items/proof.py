@@ -26,6 +26,7 @@ from pkg_pipeline.memory.gate.progress import (
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.completion import is_completed
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
+from pkg_pipeline.memory.items.proposals import not_taken_up, with_whole_clauses
 from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
@@ -37,6 +38,9 @@ NOT_DONE = "is not said to be done by the messages that it cites"
 
 def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
     """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
+    evidence = with_whole_clauses(evidence)
+    if (reason := not_taken_up(evidence, talk)) is not None:
+        return reason
     said = polarity(text)
     is_against = said.denies or said.refuses
     if not is_against and _only_denies(evidence.quote):
