@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.calendar import EXACT, blanked, mentions
-from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
+from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
 from pkg_pipeline.memory.gate.things import tells
@@ -16,13 +16,15 @@ from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import SourceMessage
-from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
 FORWARD = ("promise", "moves", "ask", "condition", "not_done", "unreal", "later_time", "delayed", "plans", "not_yet")
 """Signs of what is still to come."""
 ANY_DAY = date(2026, 1, 1)
 _FIGURE = re.compile(r"\d")
+BARE = 3
+"""Words of an answer that only names a thing."""
 ASKED_WITHIN = 3
 """So many messages back stands the question that a bare yes answers."""
 
@@ -162,6 +164,8 @@ def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> boo
     asked = [m for m in before[-ASKED_WITHIN:] if m.sender.entity_id != message.sender.entity_id]
     if is_question(first) or is_open(first) or (has("later_time", first) and not has("completed", first)):
         return False
+    if has("admits", message.text) and not tells_completed(message.text):
+        return False
     if has("affirms", first) and any(_asks_if_done(m.text) for m in asked):
         return True
     if not any(has("received", part) and not is_open(part) for part in _told(message.text)):
@@ -170,7 +174,7 @@ def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> boo
 
 
 def _asks_if_done(text: str) -> bool:
-    asked = [one for one in sentences(text) if is_question(one)]
+    asked = [one for one in sentences(text) if is_question(one) and not has("was_due", one)]
     return any(has("completed", one) or has("asks_if_done", one) for one in asked)
 
 
@@ -275,6 +279,20 @@ def _only_refuses(text: str) -> bool:
     rest = [part for part in parts_of(text) if not has("refusal", part)]
     puts = (_FIGURE.search(part) or has("promise", part) or has("others_will", part) for part in rest)
     return has("refusal", text) and not any(puts)
+
+
+def accepts(message: SourceMessage) -> bool:
+    """Whether an answer says yes, promises, tells it as done, or names no more than when or what."""
+    parts = [part for part in parts_of(message.text) if not is_question(part) and not has("condition", part)]
+    if any(has("promise", part) or _is_completed(part) or _says_yes(part) for part in parts):
+        return True
+    is_no = any(has("refusal", part) or polarity(part).denies for part in parts)
+    size = word_count(message.text)
+    return bool(parts) and not is_no and (size <= BARE or (size <= SHORT_ANSWER and _names_when(message.text)))
+
+
+def _says_yes(part: str) -> bool:
+    return has("agrees", part) and not has("refusal", part) and not polarity(part).denies
 
 
 def is_put_off(messages: Sequence[SourceMessage]) -> bool:

@@ -9,10 +9,11 @@ from pkg_pipeline.memory.gate.agents import shows, sign_in
 from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
 from pkg_pipeline.memory.gate.naming import is_known, names_in
-from pkg_pipeline.memory.gate.nearest import meant
+from pkg_pipeline.memory.gate.nearest import is_question, meant
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import (
+    accepts,
     acknowledging,
     is_no_duty,
     is_put_off,
@@ -30,6 +31,7 @@ from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, Sho
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import comparable
 
 ANOTHER = "tells of another matter"
 NOT_DONE = "is not said to be done by the messages that it cites"
@@ -39,8 +41,10 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
     said = polarity(text)
     is_against = said.denies or said.refuses
-    if not is_against and _only_denies(evidence.quote):
+    if not is_against and (_only_denies(evidence.quote) or _is_answered_no(text, evidence)):
         return "was refused"
+    if not is_against and _is_unaccepted(evidence):
+        return "was only asked"
     if kind == "decision":
         is_refused = is_against and any(map(says_no, evidence.messages[1:]))
         return None if is_refused else settles(evidence.messages, evidence.quote, talk)
@@ -54,6 +58,34 @@ def _only_denies(quote: str) -> bool:
     parts = [part for part in parts_of(quote) if not has("received", part)]
     is_more = any(has(sign, quote) for sign in ("ask", "condition", "not_yet", "undone"))
     return bool(parts) and not is_more and all(map(_denies, parts))
+
+
+def _quoted(evidence: Evidence) -> SourceMessage:
+    quote = comparable(evidence.quote)
+    return next((m for m in evidence.messages if quote in comparable(m.text)), evidence.messages[0])
+
+
+def _is_answered_no(text: str, evidence: Evidence) -> bool:
+    """Whether the last word is another's no to what is quoted, and puts nothing instead that ``text`` tells."""
+    quoted, last = _quoted(evidence), evidence.messages[-1]
+    if last.sender == quoted.sender or not says_no(last):
+        return False
+    parts = [part for part in parts_of(last.text) if not has("received", part)]
+    if has("condition", parts[0]):
+        return False
+    puts = frozenset(one for part in parts if not _denies(part) for one in meant(part))
+    return not (meant(text) - meant(quoted.text)) & puts
+
+
+def _is_unaccepted(evidence: Evidence) -> bool:
+    """Whether what is quoted only asks, and nobody of the others who answer accepts or does it."""
+    quoted = _quoted(evidence)
+    asked = touched([quoted], evidence.quote)
+    is_bound = has("promise", evidence.quote) or shows("first_verb", evidence.quote)
+    if is_bound or not asked or not all(map(is_question, asked)):
+        return False
+    answers = [m for m in evidence.messages if m.number > quoted.number and m.sender != quoted.sender]
+    return bool(answers) and not any(map(accepts, answers))
 
 
 def _denies(part: str) -> bool:
