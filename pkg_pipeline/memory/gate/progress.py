@@ -110,7 +110,9 @@ def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> 
     about = [part for part in parts if _names_same(part, matter)]
     if not about and any(is_question(one) and _names_same(one, matter) for one in said):
         return any(_names_other(part, wanted) for part in parts)
-    return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+    if not about or (any(_is_completed(part) for part in parts[parts.index(about[-1]) + 1 :])):
+        return False
+    return all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
 
 
 def _names_same(part: str, matter: str) -> bool:

@@ -8,43 +8,56 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pkg_pipeline.memory.gate.agents import shows
+from pkg_pipeline.memory.gate.agents import follows, shows
+from pkg_pipeline.memory.gate.calendar import EXACT, mentions
 from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import agrees, found, has, parts_of
+from pkg_pipeline.memory.gate.naming import Named
 from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.gate.progress import acknowledges, is_open, is_plain, touched
-from pkg_pipeline.memory.gate.wording import content, tokens
+from pkg_pipeline.memory.gate.wording import content, thing_meanings, tokens
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for
 from pkg_pipeline.memory.languages import table
-from pkg_pipeline.memory.languages.scripts import is_cyrillic
+from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import sentences
 
 _FOR_ITSELF = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
 """A link, an address or a number that was asked for."""
+_MARKS = "了过好完上掉到"
+"""Behind a Chinese verb: it is done."""
 
 
-def is_completed(matter: Matter, evidence: Evidence, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:
-    """Whether the quoted words tell of the matter that it was done, and nothing behind them that it came to nothing."""
+def is_completed(
+    matter: Matter, evidence: Evidence, quoted: SourceMessage, talk: Sequence[SourceMessage], *, is_owners: bool = True
+) -> bool:
+    """Whether the quoted words tell of the matter that it was done, and nothing behind them that it came to nothing.
+
+    ``is_owners``: who was to do it writes them.
+    """
     if any(message.attachments for message in evidence.messages):
         return True
     if comes_to_nothing(matter, evidence.quote, quoted):
         return False
     before = [m for m in talk if m.number < quoted.number]
-    said = [one for one in touched([quoted], evidence.quote) if not is_question(one)]
-    parts = [part for one in said for part in parts_of(one)]
+    said = [one for one in touched([quoted], evidence.quote) if not is_question(one) and not has("thought", one)]
+    parts = [part for one in said for part in parts_of(one) if not (is_owners and _is_to_writer(part, matter))]
     still = [part for part in parts if is_open(part)]
     if still and not any(_tells_deed(part, matter) and matter.names_in(part) for part in parts):
         return False
     if any(_has_deed(part, matter) for part in still):
         return False
     is_asked_again = any(is_question(one) and matter.names_in(one, is_asked=True) for one in sentences(quoted.text))
-    is_there = any(_tells_deed(part, matter) or _tells_place(part, matter) or _praises(part, matter) for part in parts)
+    is_there = any(_tells_deed(part, matter) or _praises(part, matter) for part in parts)
+    is_there |= any(_tells_place(one, matter) for one in [*parts, *said])
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
-    is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
+    if not has("hands_over", matter.words):
+        is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
     is_there |= any(_tells_state(part, matter) for part in parts)
+    is_there |= is_asked and has("hands_over", matter.words) and any(has("with_you", part) for part in parts)
     if is_awaited and not any(map(is_open, parts)):
         done = [part for part in parts if has("completed", part) and not has("lacking", part)]
         is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)
@@ -99,15 +112,30 @@ def _tells_deed(part: str, matter: Matter) -> bool:
     is_told = any(has(sign, part) for sign in ("completed", "finished", "made"))
     if not is_told or is_open(part) or polarity(part).denies or is_question(part) or has("lacking", part):
         return False
-    if matter.things_beside(part) and not matter.names_in(part):
+    if _is_of_other(part, matter):
         return False
     is_to_hand = has("hands_over", matter.words)
     is_finished = has("finished", part) or (has("made", part) and not is_to_hand)
     return (
         is_finished
         or (is_to_hand and has("hands_over", part))
-        or any(_is_deed(word, one, matter) for word, one in tokens(part) if one)
+        or any(_is_deed(word, one, matter, part) for word, one in tokens(part) if one)
     )
+
+
+def _is_of_other(part: str, matter: Matter) -> bool:
+    """Whether a clause names another thing, one that stands for one of the matter's, or what is given in its place."""
+    beside = matter.things_beside(part)
+    if beside and (not matter.names_in(part) or matter.is_of_other(part)):
+        return True
+    is_paid = bool(beside) and has("pays", matter.words) and not has("pays", part)
+    return is_paid or (has("other", part) and not has("other", matter.words))
+
+
+def _is_to_writer(part: str, matter: Matter) -> bool:
+    """Whether a clause tells that who writes it gets or keeps what they were to give away."""
+    is_given = has("hands_over", matter.words)
+    return is_given and (has("with_me", part) or (shows("me", part) and has("hands_over", part)))
 
 
 def _has_deed(part: str, matter: Matter) -> bool:
@@ -115,9 +143,11 @@ def _has_deed(part: str, matter: Matter) -> bool:
     return is_handed or any(one in matter.meanings and not one.isalpha() for _, one in tokens(part))
 
 
-def _is_deed(word: str, one: str, matter: Matter) -> bool:
-    """Whether a word is of a deed of the matter; a Russian verb under any prefix."""
-    if one in matter.meanings and (one.startswith("=") or has("completed", word)):
+def _is_deed(word: str, one: str, matter: Matter, part: str) -> bool:
+    """Whether a word is of a deed of the matter; a Russian verb under any prefix, a Chinese one before its mark."""
+    if is_han(word) and one in matter.meanings and re.search(f"{word}[{_MARKS}]", part):
+        return True
+    if one in matter.meanings and (has("completed", word) or (one.startswith("=") and one not in thing_meanings())):
         return True
     if not is_cyrillic(word) or not has("completed", word):
         return False
@@ -133,14 +163,24 @@ def _tells_place(part: str, matter: Matter) -> bool:
     if is_open(part) or polarity(part).denies or is_question(part) or not has("hands_over", matter.words):
         return False
     named = matter.names_in(part)
-    return bool(named) and (has("with_you", part) or len(set(named)) > 1)
+    is_shared = has("with_you", part) or has("shared", part)
+    goals = {one for word, one in tokens(matter.words) if one and _is_where(word, matter.words)}
+    there = [word for word in named if content(word) & goals or is_han(word)]
+    return bool(named) and (is_shared or any(_is_where(word, part) for word in there))
+
+
+def _is_where(word: str, text: str) -> bool:
+    """Whether a word stands for where something is or goes."""
+    at = folded(text).find(word)
+    return at > 0 and follows(Named(at, at + len(word), word, None), folded(text), "places")
 
 
 def _tells_state(part: str, matter: Matter) -> bool:
     """Whether a clause plainly tells only of the thing how it is, where nothing is to be handed over."""
     if has("hands_over", matter.words) or has("completed", part) or matter.things_beside(part):
         return False
-    return bool(matter.names_in(part)) and is_plain(part)
+    is_dated = any(one.kind in EXACT for one in mentions(part, matter.day))
+    return bool(matter.names_in(part)) and is_plain(part) and not has("amiss", part) and not is_dated
 
 
 def _praises(part: str, matter: Matter) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -12,6 +13,7 @@ from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.progress import acknowledging, names_thing
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
@@ -38,6 +40,8 @@ class Matter:
     words: str
     day: date
     names: frozenset[str]
+    text: str = ""
+    """Its words without the quote that they rest on."""
 
     @property
     def meanings(self) -> frozenset[str]:
@@ -102,6 +106,20 @@ class Matter:
         others = self.things_beside(part)
         return not is_deed and any(word in others for word, _ in told[:place])
 
+    def is_of_other(self, part: str) -> bool:
+        """Whether a clause names a thing of the matter as one of another thing, or the reverse ("photos of the house"),
+        and not all things of the matter.
+        """
+        things = {one for word, one in tokens(self.text) if one and names_thing(word) and not tells(word)}
+        said = {one for _, one in tokens(part)}
+        if all(_is_said(one, said) for one in things - self.names) and not is_han(part[:1]):
+            return False
+        mine = [one for one in self.names_in(part) if names_thing(one)]
+        others = [one for one in self.things_beside(part) if len(one) > SHORTEST_STEM or not is_cyrillic(one)]
+        plain = folded(part)
+        pairs = [pair for one in mine for other in others for pair in ((one, other), (other, one))]
+        return any(re.search(rf"{re.escape(a)}(?: of (?:the |my |your |our )?| |的){re.escape(b)}", plain) for a, b in pairs)
+
     def things_beside(self, part: str) -> frozenset[str]:
         """The words of a clause for things that are not of the matter."""
         return frozenset(one for one in self.others_in(part) if (names_thing(one) or is_han(one)) and not tells(one))
@@ -109,7 +127,7 @@ class Matter:
 
 def matter_of(texts: Sequence[str], day: date, people: Sequence[Person]) -> Matter:
     named = [*(person.name for person in people), *others_named(texts, tuple(people))]
-    return Matter(blanked(" ".join(texts), day), day, content(" ".join(named)))
+    return Matter(blanked(" ".join(texts), day), day, content(" ".join(named)), blanked(texts[0], day))
 
 
 def is_spoken_of(matter: Matter, quote: str, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:
@@ -125,6 +143,10 @@ def is_asked_for(matter: Matter, quoted: SourceMessage, talk: Sequence[SourceMes
     return before is not None and any(
         is_question(one) and matter.names_in(one, is_asked=True) for one in sentences(before.text)
     )
+
+
+def _is_said(one: str, said: Iterable[str]) -> bool:
+    return any(one == other or (is_cyrillic(one) and _is_form(one, other)) for other in said)
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -41,7 +41,7 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     """Why messages settle no decision and bind nobody to an action item, or None. ``text``: of the item."""
     said = polarity(text)
     is_against = said.denies or said.refuses
-    if not is_against and (_only_denies(evidence.quote) or _is_answered_no(text, evidence)):
+    if not is_against and (_only_denies(text, evidence.quote) or _is_answered_no(text, evidence)):
         return "was refused"
     if not is_against and _is_unaccepted(evidence):
         return "was only asked"
@@ -53,11 +53,17 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
 
 
-def _only_denies(quote: str) -> bool:
-    """Whether each part of a quote denies or refuses, and none asks, makes a condition or tells what is still due."""
+def _only_denies(text: str, quote: str) -> bool:
+    """Whether each part of a quote denies or refuses, and none asks, makes a condition or tells what is still due.
+
+    Or whether the first does, and the others neither promise nor say anything of ``text``.
+    """
     parts = [part for part in parts_of(quote) if not has("received", part)]
-    is_more = any(has(sign, quote) for sign in ("ask", "condition", "not_yet", "undone"))
-    return bool(parts) and not is_more and all(map(_denies, parts))
+    if not parts or any(has(sign, quote) for sign in ("ask", "condition", "not_yet", "undone")):
+        return False
+    rest = [part for part in parts if not _denies(part)]
+    is_bound = any(has("promise", part) or meant(part) & meant(text) for part in rest)
+    return not rest or (_denies(parts[0]) and not is_bound)
 
 
 def _quoted(evidence: Evidence) -> SourceMessage:
@@ -130,7 +136,8 @@ def _is_of_others(sentence: str, source: ReadingInput, matter: Matter) -> bool:
     is_theirs = any(re.search(one, plain) for one in own)
     if is_theirs and sign_in("kin", sentence) is not None:
         return True
-    if any(shows("of_kin", part) and not matter.names_in(part) for part in parts_of(sentence)):
+    kin = (sign_in(sign, part) for part in parts_of(sentence) for sign in ("of_kin", "for_kin"))
+    if any(one is not None and not content(one.group()) & matter.meanings for one in kin):
         return True
     by_name = [table(language, "agents")["of_another"] for language in ("en", "ru")]
     is_named = any(re.search(one, plain) for one in by_name)
@@ -162,7 +169,7 @@ def of_another(
     is_owners = shown.owner not in ("self", "them") or (shown.owner == "self") == quoted.sender.is_self
     if not is_owners and any(shows("first", part) for part in parts_of(evidence.quote)):
         return ANOTHER
-    if not is_completed(matter, evidence, quoted, source.messages):
+    if not is_completed(matter, evidence, quoted, source.messages, is_owners=is_owners):
         return NOT_DONE
     if (
         (is_named and not shared(shown))
