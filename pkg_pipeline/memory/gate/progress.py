@@ -243,7 +243,7 @@ def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[Source
             return "was only asked, offered or wished"
     if following is not None and following.sender.entity_id != messages[-1].sender.entity_id and refuses(following):
         return "was refused"
-    if is_put_off(messages):
+    if was_put_off(messages):
         return "was put off or refused"
     return None
 
@@ -297,7 +297,7 @@ def _says_yes(part: str) -> bool:
     return has("agrees", part) and not has("refusal", part) and not polarity(part).denies
 
 
-def is_put_off(messages: Sequence[SourceMessage]) -> bool:
+def was_put_off(messages: Sequence[SourceMessage]) -> bool:
     """Whether what one asked or wished got a condition, a second thought or a refusal for the other's last word."""
     first, last = messages[0], messages[-1]
     if first.sender.entity_id == last.sender.entity_id or not any(map(_proposes, messages[:-1])):

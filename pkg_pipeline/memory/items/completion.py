@@ -75,7 +75,12 @@ def _is_just_promised(quoted: SourceMessage, before: Sequence[SourceMessage]) ->
 def _is_for_another(message: SourceMessage, matter: Matter) -> bool:
     """Whether each acknowledgement in a message is of something else ("thanks for the photos")."""
     parts = [part for part in parts_of(message.text) if has("received", part)]
-    return bool(parts) and all(_others(part, matter) and not matter.names_in(part) for part in parts)
+    return bool(parts) and all(_tells_of_another(part, matter) for part in parts)
+
+
+def _tells_of_another(part: str, matter: Matter) -> bool:
+    is_like = any(has(sign, part) and not has(sign, matter.words) for sign in ("other", "notice"))
+    return is_like or (bool(_others(part, matter)) and not matter.names_in(part))
 
 
 def _others(part: str, matter: Matter) -> list[str]:

@@ -16,20 +16,22 @@ from pkg_pipeline.memory.gate.progress import (
     accepts,
     acknowledging,
     is_no_duty,
-    is_put_off,
     may_renew,
     says_cancelled,
     says_done,
     settles,
     tells_completed,
     touched,
+    was_put_off,
 )
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.completion import is_completed
+from pkg_pipeline.memory.items.giving_up import is_given_up, is_put_off
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
 from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable
 
@@ -50,7 +52,7 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
         return None if is_refused else settles(evidence.messages, evidence.quote, talk)
     if not is_against and _is_refused(evidence.messages[-1]):
         return "was refused"
-    return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
+    return "was asked and put off" if was_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
 
 
 def _only_denies(text: str, quote: str) -> bool:
@@ -144,6 +146,12 @@ def _is_of_others(sentence: str, source: ReadingInput, matter: Matter) -> bool:
     return any(is_named or sentence[one.end :].startswith(("的", "'s ", "’s ")) for one in named)
 
 
+def _is_own_deed(part: str) -> bool:
+    """Whether a clause tells what its writer does, has done or gives."""
+    is_report = shows("reports", part) and not is_han(part[:1]) and not has("received", part)
+    return shows("first", part) or (is_report and has("hands_over", part))
+
+
 def of_another(
     change: CandidateChange, shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput
 ) -> str | None:
@@ -158,8 +166,11 @@ def of_another(
 
     if change.to != "cancelled" and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
         return ANOTHER
-    if change.to not in ("done", "perhaps_done"):
-        return None
+    if change.to == "cancelled":
+        owner = next((one for one in people if one.entity_id == shown.owner_entity_id), None)
+        return None if is_given_up(matter, evidence, quoted, people, owner) else ANOTHER
+    if change.to == "renewed":
+        return None if is_put_off(matter, evidence.quote, quoted, source.messages) else ANOTHER
     is_apart = any(has("apart", one) for one in words)
     is_named = is_apart or any(len(shared(one)) > 1 for one in source.shown)
     is_asked = is_asked_for(matter, quoted, source.messages)
@@ -167,7 +178,7 @@ def of_another(
         f"{shown.text} {shown.quote}", shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names
     )
     is_owners = shown.owner not in ("self", "them") or (shown.owner == "self") == quoted.sender.is_self
-    if not is_owners and any(shows("first", part) for part in parts_of(evidence.quote)):
+    if not is_owners and any(map(_is_own_deed, parts_of(evidence.quote))):
         return ANOTHER
     if not is_completed(matter, evidence, quoted, source.messages, is_owners=is_owners):
         return NOT_DONE
