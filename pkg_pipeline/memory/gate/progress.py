@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cache, lru_cache
 
@@ -160,17 +160,24 @@ def _before(message: SourceMessage, messages: Sequence[SourceMessage]) -> Sequen
     return [one for one in messages if one.number < message.number]
 
 
-def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> bool:
-    """Whether a message says yes to "is it done?", or thanks for what was not merely promised."""
+def acknowledges(
+    message: SourceMessage, before: Sequence[SourceMessage], *, is_of: Callable[[str], bool] = lambda _: True
+) -> bool:
+    """Whether a message says yes to "is it done?", or thanks for what was not merely promised.
+
+    ``is_of``: whether the question, or what the thanks are for, is of the matter.
+    """
     first = next(iter(parts_of(message.text)), "")
     asked = [m for m in before[-ASKED_WITHIN:] if m.sender.entity_id != message.sender.entity_id]
     if is_question(first) or is_open(first) or (has("later_time", first) and not has("completed", first)):
         return False
     if has("admits", message.text) and not tells_completed(message.text):
         return False
-    if has("affirms", first) and any(_asks_if_done(m.text) for m in asked):
+    if has("affirms", first) and any(_asks_if_done(m.text) and is_of(m.text) for m in asked):
         return True
     if not any(has("received", part) and not is_open(part) for part in _told(message.text)):
+        return False
+    if asked and not is_of(message.text) and not is_of(asked[-1].text):
         return False
     return not asked or not (is_open(asked[-1].text) or is_question(asked[-1].text))
 

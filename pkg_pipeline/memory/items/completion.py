@@ -37,7 +37,7 @@ def is_completed(
 
     ``is_owners``: who was to do it writes them.
     """
-    if any(message.attachments for message in evidence.messages):
+    if any(message.attachments and _hands_over(message, matter) for message in evidence.messages):
         return True
     if comes_to_nothing(matter, evidence.quote, quoted):
         return False
@@ -62,8 +62,20 @@ def is_completed(
         done = [part for part in parts if has("completed", part) and not has("lacking", part)]
         is_there |= any(shows("points", part) or not matter.things_beside(part) for part in done)
     is_told = is_there or any(_FOR_ITSELF.search(one) and not has("promise", one) for one in said)
-    is_received = acknowledges(quoted, before) and not _is_for_another(quoted, matter)
+    is_received = _is_received(matter, evidence, quoted, before, is_owners) and not _is_for_another(quoted, matter)
     return is_told or (not is_asked_again and is_received) or _is_confirmed(evidence, quoted, talk)
+
+
+def _hands_over(message: SourceMessage, matter: Matter) -> bool:
+    """Whether a message with a file may hand over what the matter is about: it or the file names no other thing."""
+    text = message.text
+    is_lacking = any(has(sign, text) and not has(sign, matter.words) for sign in ("lacking", "draft"))
+    if is_lacking or has("undone", text):
+        return False
+    if matter.names_in(text):
+        return True
+    names = [one.name for one in message.attachments if one.name]
+    return any(matter.is_in_file(name) for name in names) or not any(map(matter.things_beside, parts_of(text)))
 
 
 def _is_just_promised(quoted: SourceMessage, before: Sequence[SourceMessage]) -> bool:
@@ -91,6 +103,35 @@ def _is_confirmed(evidence: Evidence, quoted: SourceMessage, talk: Sequence[Sour
     """Whether another cited message says yes to whether it was done, or thanks for it."""
     others = [m for m in evidence.messages if m != quoted]
     return any(acknowledges(m, [one for one in talk if one.number < m.number]) for m in others)
+
+
+def _is_received(
+    matter: Matter, evidence: Evidence, quoted: SourceMessage, before: Sequence[SourceMessage], is_owners: bool
+) -> bool:
+    """Whether the quoted message says yes to whether it was done, or thanks for it, where it was not theirs to give.
+
+    Cited alone, it answers what the messages before it say of the matter.
+    """
+    if len(evidence.messages) > 1:
+        return acknowledges(quoted, before)
+    is_yes = has("affirms", next(iter(parts_of(quoted.text)), ""))
+    if is_owners and not is_yes and has("hands_over", matter.words):
+        return False
+    return acknowledges(quoted, before, is_of=lambda text: _is_of(text, matter))
+
+
+def _is_of(text: str, matter: Matter) -> bool:
+    """Whether a text tells or asks of the matter: its deed, or its thing and no other deed; or it names no thing."""
+    parts = parts_of(text)
+    if any(_has_deed(part, matter) for part in parts):
+        return any(map(matter.names_in, parts)) or not any(map(matter.things_beside, parts))
+    if not any(map(matter.names_in, parts)):
+        return not any(map(matter.things_beside, parts))
+    asked = [part for part in parts if is_question(part)]
+    return not any(
+        (has("completed", part) or has("asks_if_done", part)) and not (has("finished", part) or has("made", part))
+        for part in asked
+    )
 
 
 def _is_answered_well(quoted: SourceMessage, evidence: Evidence) -> bool:
@@ -140,7 +181,8 @@ def _is_of_other(part: str, matter: Matter) -> bool:
 def _is_to_writer(part: str, matter: Matter) -> bool:
     """Whether a clause tells that who writes it gets or keeps what they were to give away."""
     is_given = has("hands_over", matter.words)
-    return is_given and (has("with_me", part) or (shows("me", part) and has("hands_over", part)))
+    is_kept = has("with_me", part) and not has("with_me", matter.words)
+    return is_given and (is_kept or (shows("me", part) and has("hands_over", part)))
 
 
 def _has_deed(part: str, matter: Matter) -> bool:

@@ -14,17 +14,20 @@ from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.people import spoken
 from pkg_pipeline.memory.gate.progress import acknowledging, names_thing
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.normalise import STEM_LETTERS, sentences
+from pkg_pipeline.memory.text.topic_words import skeleton
 
 SPOKEN_OF: Final = 3
 """So many messages back a matter is still spoken of."""
 LEAST_SUM: Final = 100
 SHORTEST_STEM: Final = 3
+_FILE_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _OWNED: Final = "的"
 _SUFFIXES: Final = "子头儿"
 """Characters that only end words for things."""
@@ -83,6 +86,12 @@ class Matter:
         spared = self.meanings | self.names | acknowledging()
         told = tokens(blanked(text, self.day))
         return [word for word, one in told if one and one not in spared and not _is_yes(word)]
+
+    def is_in_file(self, name: str) -> bool:
+        """Whether the name of a file has a word of the matter, in Latin letters too ("akt_podpisan.pdf")."""
+        said = {skeleton(word)[:STEM_LETTERS] for word, one in tokens(self.words) if one}
+        named = [skeleton(word)[:STEM_LETTERS] for word in _FILE_WORD.findall(name.rpartition(".")[0].casefold())]
+        return any(word in said for word in named) or any(len(word) > SHORTEST_STEM and word in spoken(self.words) for word in named)
 
     def has_sum_of(self, text: str) -> bool:
         return bool(_sums(self.words) & _sums(blanked(text, self.day)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pkg_pipeline.memory.gate.agents import shows, sign_in
 from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
-from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in, others_named
 from pkg_pipeline.memory.gate.nearest import is_question, meant
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import polarity
@@ -32,7 +32,7 @@ from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, Sho
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
-from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable
 
 ANOTHER = "tells of another matter"
@@ -152,6 +152,19 @@ def _is_own_deed(part: str) -> bool:
     return shows("first", part) or (is_report and has("hands_over", part))
 
 
+def _goes_to_another(part: str, matter: Matter, people: tuple[Person, ...]) -> bool:
+    """Whether a clause tells of giving by or to somebody who takes no part and is not of the matter."""
+    if not (has("hands_over", part) and has("hands_over", matter.words)):
+        return False
+    meant_for = others_named((matter.words,), people)
+    named = [one for one in names_in(part, people, meant_for) if one.person is None and is_known(one)]
+    known = frozenset(key for name in meant_for for key in name_keys(name))
+    is_told = sign_in("to_whom", part)
+    if is_told is not None and not content(is_told.group()) & content(matter.words) - matter.names:
+        return True
+    return any(not name_keys(one.word) & known and one.word not in matter.words for one in named)
+
+
 def of_another(
     change: CandidateChange, shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput
 ) -> str | None:
@@ -186,6 +199,7 @@ def of_another(
         (is_named and not shared(shown))
         or (not is_asked and matter.only_belongs_in(evidence.quote))
         or any(_is_of_others(one, source, matter) for one in words)
+        or any(_goes_to_another(part, matter, people) for part in parts_of(evidence.quote))
         or is_other
     ):
         return ANOTHER
