@@ -82,7 +82,7 @@ def blanked(text: str, base: date) -> str:
     """The text in digits without the days it names: what is left counts."""
     plain = spelled(text[:MOST_CHARS])
     for mention in mentions(text, base):
-        if mention.kind not in ("in", "ago", "now", "year"):
+        if mention.kind not in ("in", "ago", "now", "year", "anchor"):
             plain = plain.replace(mention.text, " ; ", 1)
     return plain
 
@@ -98,7 +98,15 @@ class SaidDays:
 
     @property
     def days(self) -> frozenset[date]:
-        return frozenset(day for one in self.mentions if one.kind != "now" for day in one.all_days) | self.completed
+        plain = frozenset(day for one in self.mentions if one.kind != "now" for day in one.all_days)
+        return plain | self.completed | self.shifted
+
+    @property
+    def shifted(self) -> frozenset[date]:
+        """Days told by their distance from another one ("the day before") that is named there or around."""
+        shifts = {one.shift for one in self.mentions if one.shift}
+        named = {day for one in (*self.mentions, *self.around) if one.kind in EXACT for day in one.days}
+        return frozenset(day + timedelta(days=shift) for day in named for shift in shifts)
 
     @property
     def completed(self) -> frozenset[date]:
@@ -141,13 +149,13 @@ def unsaid_day(text: str, said: SaidDays) -> str | None:
 
 def follows_due(due: date, said: SaidDays) -> bool:
     """Whether a due date is one of the days that the messages name."""
-    return any(due in one.days | one.before for one in said.mentions) or due in said.completed
+    return any(due in one.days | one.before for one in said.mentions) or due in said.completed | said.shifted
 
 
 def _is_said(mention: Mention, said: SaidDays) -> bool:
     days = said.days
     match mention.kind:
-        case "now" | "ago":
+        case "now" | "ago" | "anchor":
             return True
         case "year":
             return any(day.year in said.years for day in mention.days)

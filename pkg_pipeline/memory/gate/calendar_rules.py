@@ -33,6 +33,8 @@ class Mention:
     has_year: bool = False
     before: frozenset[date] = frozenset()
     """Days that may be meant by "before" another."""
+    shift: int = 0
+    """So many days from another day that is named ("the day before")."""
 
     @property
     def all_days(self) -> frozenset[date]:
@@ -113,6 +115,17 @@ def _offset(base: date, _said: Groups, row: Row, text: str) -> Mention:
     if row.value == "year end":
         return Mention("date", text, frozenset({date(base.year, 12, 31), date(base.year + 1, 1, 1)}))
     return Mention("offset", text, frozenset({base + row.value * _DAY}))
+
+
+def _fixed(base: date, _said: Groups, row: Row, text: str) -> Mention:
+    """A feast of the same day each year."""
+    month, day = map(int, row.value.split("-"))
+    return Mention("date", text, frozenset({_nearest(base, month, day)}))
+
+
+def _anchor(_base: date, _said: Groups, row: Row, text: str) -> Mention:
+    """Days before or after another one that is named elsewhere: ``shift``."""
+    return Mention("anchor", text, frozenset(), shift=row.value)
 
 
 def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
@@ -256,6 +269,8 @@ KINDS: Final[dict[str, Callable[[date, Groups, Row, str], Mention]]] = {
     "range": _range,
     "slashed": _slashed,
     "offset": _offset,
+    "fixed": _fixed,
+    "anchor": _anchor,
     "weekday": _weekday,
     "weekday_on": _weekday_on,
     "of_month": _of_month,

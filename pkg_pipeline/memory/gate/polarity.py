@@ -105,6 +105,12 @@ def after_denial(text: str) -> str:
     return plain[found.end() :] if found else ""
 
 
+def refusal_in(text: str) -> str | None:
+    """The word of a text that refuses without a denial, or None."""
+    found = _signs().refuses.search(_signs().spared.sub(" , ", folded(text).replace("’", "'")))
+    return None if found is None else found.group()
+
+
 @cache
 def modal() -> frozenset[str]:
     """Meanings of verbs that say nothing without another (can, will, хочу)."""

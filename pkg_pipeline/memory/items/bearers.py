@@ -117,6 +117,16 @@ class Bearers:
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
 
+    def is_told_of_another(self, owner: Owner, text: str) -> bool:
+        """Whether a text names another as the one who is to do what the owner is to do."""
+        if owner.owner == "both" or (owner.person is None and owner.name is None):
+            return False
+        name = owner.person.name if owner.person is not None else owner.name or ""
+        spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
+        scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
+        subject = subject_of(next(iter(clauses_of(text)), text), scene)
+        return subject is not None and not subject.is_same(Named(0, len(name), name, owner.person))
+
     def is_only_claimed(self, owner: Owner, messages: Iterable[SourceMessage]) -> bool:
         """Whether what the owner of this memory is said to owe or to have settled rests on words of others alone."""
         if owner.owner not in ("self", "both") or any(m.sender.is_self for m in self.evidence.messages):
@@ -219,7 +229,7 @@ def is_about(
         return is_sender
     is_sender &= not any(follows(other, text, "reached_by") for other in named)
     if named:
-        return is_sender and any(not is_nominative(other) for other in named)
+        return is_sender and any(not is_nominative(other) and not follows(other, text, "has_it") for other in named)
     if shows("theirs", text) or shows("him", text):
         return not is_sender and (person is None or len(people) > DIRECT)
     if shows("yours", text):
