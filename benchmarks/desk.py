@@ -3,7 +3,7 @@
     python -m benchmarks desk [NAME …]
 
 Of each person of ``pkg_pipeline_tests/desk``: every part that was not published as it was written, with its reason and
-what stood there; the context's tasks, decisions and facts; what the lists have wrong by the labels of the demo.
+what stood there; the context without its talks; what the lists have wrong by the demo's labels.
 """
 
 from __future__ import annotations
@@ -36,13 +36,10 @@ def written(who: Person, part: str) -> str:
 
 
 def show(who: Person, url: str, folder: Path) -> None:
-    desk = Desk(who)
     with FakeAnthropic() as server:
-        server.script = desk
+        server.script = Desk(who)
         found = read(who, url, server.url, folder)
-    print(
-        f"\n### {who.name}\n\n{len(found.kept_out)} parts not as written, {len(found.dropped)} of them whole and lost:"
-    )
+    print(f"\n### {who.name}\n\n{len(found.kept_out)} parts not as written, {len(found.dropped)} whole ones lost:")
     print(*(f"- {one.day} {one.part}: {one.reason} <- {written(who, one.part)}" for one in found.kept_out), sep="\n")
     lines = [line for line in found.block.text.splitlines() if not TALK_LINES.match(line)]
     print("\nthe context without its talks:\n", *lines, sep="\n")
@@ -51,12 +48,11 @@ def show(who: Person, url: str, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEOPLE)}; default: all")
-    names = parser.parse_args().names or PEOPLE
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PEOPLE))
     with tempfile.TemporaryDirectory(prefix="pkgb-") as folder, embedded.running(Path(folder) / "pg") as server:
-        for name in names:
+        for name in parser.parse_args().names or PEOPLE:
             with psycopg.connect(server, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {person(name).name}".encode())
+                connection.execute(f"CREATE DATABASE {name}".encode())
             show(person(name), engine.with_database(server, name), Path(folder) / name)
 
 
