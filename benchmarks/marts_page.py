@@ -29,6 +29,7 @@ from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring.opening import reconcile
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 PAGE: Final = DOCS / "marts.md"
@@ -36,7 +37,7 @@ QUERIES: Final = DOCS / "queries"
 NOW: Final = datetime.fromisoformat(json.loads(TRUTH.read_text("utf-8"))["now"])
 FIRST: Final = date(2015, 1, 1)
 MIN_TOKENS: Final = 40
-"""The default, said here since tests have another one."""
+"""The default; tests have another one, which a memory that was read by them keeps until ``reconcile``."""
 
 
 def build(url: str, folder: Path) -> None:
@@ -46,6 +47,7 @@ def build(url: str, folder: Path) -> None:
         "timezone": account.TIMEZONE, "summary_min_tokens": MIN_TOKENS,
     }  # fmt: skip
     with open_memory(Settings.model_validate(given)) as memory:
+        reconcile(memory)
         memory.summarize((FIRST, NOW.date()), Billing("backfill"))
         list(memory.profiles.build_weeks(memory.profiles.due_weeks(), Billing("backfill")))
         with memory.connections.connection() as connection:
