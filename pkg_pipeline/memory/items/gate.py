@@ -272,7 +272,10 @@ class _Gate:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
-        languages = {detect([message.text for message in evidence.messages]), *(t.language for t in self._talks(evidence))}
+        languages = {
+            detect([message.text for message in evidence.messages]),
+            *(t.language for t in self._talks(evidence)),
+        }
         if (reason := self.checker.words(text, also_in=languages)) is not None:
             return Fault(reason, "")
         return testimony.fault(text, evidence.quote)
