@@ -148,11 +148,12 @@ def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
 
 
 def _weekday_on(base: date, said: Groups, row: Row, text: str) -> Mention:
-    """A week after the coming weekday, or the weekday of the next week."""
+    """So many weeks after the coming weekday, or the weekday of the week so many weeks on."""
+    weeks = int(said.get("n") or row.value or 1)
     number = _value(row, "weekdays", said.get("w") or said.get("w2"))
     coming = base + ((number - base.weekday() - 1) % 7 + 1) * _DAY
     monday = base - base.weekday() * _DAY
-    return Mention("weekday", text, frozenset({coming + 7 * _DAY, monday + (7 + number) * _DAY}))
+    return Mention("weekday", text, frozenset({coming + 7 * weeks * _DAY, monday + (7 * weeks + number) * _DAY}))
 
 
 def _of_month(base: date, said: Groups, row: Row, text: str) -> Mention:

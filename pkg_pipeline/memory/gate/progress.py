@@ -295,6 +295,8 @@ def accepts(message: SourceMessage) -> bool:
     parts = [part for part in parts_of(message.text) if not is_question(part) and not has("condition", part)]
     if any(has("promise", part) or _is_completed(part) or _says_yes(part) for part in parts):
         return True
+    if _LINK_OR_NUMBER.search(message.text):
+        return True
     is_no = any(has("refusal", part) or polarity(part).denies for part in parts)
     size = word_count(message.text)
     return bool(parts) and not is_no and (size <= BARE or (size <= SHORT_ANSWER and _names_when(message.text)))

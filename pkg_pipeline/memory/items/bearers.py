@@ -147,7 +147,10 @@ class Bearers:
         wanted = meant(text)
         first = next((m for m in self.evidence.messages if wanted & meant(m.text)), self.evidence.messages[0])
         own = next((m for m in self.evidence.messages if m.sender.entity_id == found), None)
-        if own is not None and own.number > first.number:
+        figures = {one for one in wanted if one.startswith("#")}
+        named = [m for m in self.evidence.messages if figures & meant(m.text)]
+        is_without = bool(named) and own is not None and not figures & meant(own.text)
+        if own is not None and (own.number > first.number or is_without):
             return self.log.note(part, "did not say it first", name or "")
         return found
 

@@ -26,6 +26,7 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 _FOR_ITSELF = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
 """A link, an address or a number that was asked for."""
+_CLOCK = re.compile(r"\d[:.]\d\d|\d ?[点时]|(?:from|at|until|с|до|в) \d{1,2}(?!\d)|[一二三四五六七八九十两]点")
 _MARKS = "了过好完上掉到"
 """Behind a Chinese verb: it is done."""
 
@@ -57,6 +58,7 @@ def is_completed(
     if not has("hands_over", matter.words):
         is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
     is_there |= any(_tells_state(part, matter) for part in parts)
+    is_there |= any(_tells_time(part, matter, is_asked=is_asked) for part in parts)
     is_there |= is_asked and has("hands_over", matter.words) and any(has("with_you", part) for part in parts)
     if is_awaited and not any(map(is_open, parts)):
         done = [part for part in parts if has("completed", part) and not has("lacking", part)]
@@ -228,6 +230,14 @@ def _tells_state(part: str, matter: Matter) -> bool:
         return False
     is_dated = any(one.kind in EXACT for one in mentions(part, matter.day))
     return bool(matter.names_in(part)) and is_plain(part) and not has("amiss", part) and not is_dated
+
+
+def _tells_time(part: str, matter: Matter, *, is_asked: bool) -> bool:
+    """Whether a clause plainly tells when what was to be booked is, or, where that was asked, when they have it."""
+    if not has("books", matter.words) or has("offered", part) or not is_plain(part):
+        return False
+    is_timed = any(one.kind in EXACT for one in mentions(part, matter.day)) or _CLOCK.search(part) is not None
+    return is_timed and (is_asked or bool(matter.names_in(part)))
 
 
 def _praises(part: str, matter: Matter) -> bool:

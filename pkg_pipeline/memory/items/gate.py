@@ -138,7 +138,7 @@ class _Gate:
         is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
         due = due_of(item.due_date, evidence, part, self.checker, self.log)
         unlike = CLAIMED if is_claimed else None
-        if due is not None and self._testimony(evidence, ()).names_another(item.text, due):
+        if (item.due_date or "").strip() and self._testimony(evidence, ()).names_another(item.text, due):
             due, unlike = None, OTHER_DAY
         if item.kind == "action_item" and people.is_told_of_another(owner, item.text):
             unlike = OTHERS

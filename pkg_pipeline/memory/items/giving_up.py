@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pkg_pipeline.memory.gate.agents import Scene, shows
 from pkg_pipeline.memory.gate.checker import Evidence
-from pkg_pipeline.memory.gate.duty import found, has, parts_of
+from pkg_pipeline.memory.gate.duty import agrees, found, has, parts_of
 from pkg_pipeline.memory.gate.naming import Named, is_known
 from pkg_pipeline.memory.gate.nearest import Sentences, is_question
 from pkg_pipeline.memory.gate.number_words import folded
@@ -26,7 +26,8 @@ def is_given_up(
     said = [one for one in touched([quoted], evidence.quote) if not is_question(one) and not has("supposed", one)]
     scene = Scene(Sentences(evidence.messages, evidence.messages), people)
     parts = [part for one in said for part in parts_of(one)]
-    is_near = bool(matter.names_in(quoted.text))
+    later = [m for m in evidence.messages if m.number > quoted.number and m.sender != quoted.sender]
+    is_near = bool(matter.names_in(quoted.text)) or any(map(agrees, later))
     return any(_gives_up(part, matter, is_near) and not _is_anothers(part, scene, owner) for part in parts)
 
 

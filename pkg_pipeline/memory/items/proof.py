@@ -47,7 +47,7 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
         return reason
     said = polarity(text)
     is_against = said.denies or said.refuses
-    if not is_against and (_only_denies(text, evidence.quote) or _is_answered_no(text, evidence)):
+    if not is_against and (_only_denies(kind, text, evidence.quote) or _is_answered_no(text, evidence)):
         return "was refused"
     if not is_against and _is_unaccepted(evidence):
         return "was only asked"
@@ -59,16 +59,17 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
     return "was asked and put off" if was_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
 
 
-def _only_denies(text: str, quote: str) -> bool:
+def _only_denies(kind: str, text: str, quote: str) -> bool:
     """Whether each part of a quote denies or refuses, and none asks, makes a condition or tells what is still due.
 
-    Or whether the first does, and the others neither promise nor say anything of ``text``.
+    Or whether the first does, and the others say nothing of ``text`` nor, where it is a task, promise anything.
     """
     parts = [part for part in parts_of(quote) if not has("received", part)]
     if not parts or any(has(sign, quote) for sign in ("ask", "condition", "not_yet", "undone")):
         return False
     rest = [part for part in parts if not _denies(part)]
-    is_bound = any(has("promise", part) or meant(part) & meant(text) for part in rest)
+    is_task = kind == "action_item"
+    is_bound = any((is_task and has("promise", part)) or meant(part) & meant(text) for part in rest)
     return not rest or (_denies(parts[0]) and not is_bound)
 
 
