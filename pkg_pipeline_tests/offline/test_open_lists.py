@@ -20,8 +20,10 @@ from training.worlds import World
 PARTS = 0, 1
 """Of the five parts those whose worlds are read, a third of all talks in each language; all of them:
 ``python -m training.open_lists``, ``python -m training.closing_trees --check``."""
-SAME = 0.03
-"""Mean difference of probabilities; of a weight."""
+SAME, ALIKE = 0.03, 0.02
+"""Difference of a weight; mean difference of probabilities by trees of all pairs and by trees of ``PARTS``, twice what
+it is where nothing has changed.
+"""
 BEGUN, LEFT = 10, 0
 """Trees that are made again; the part without which they are."""
 FLOORS = {
@@ -68,9 +70,9 @@ def test_the_trees_of_closings_are_those_of_the_pairs(unseen: closing_trees.Unse
     """
     told = closing_trees.pairs_of(_of_parts(closing_trees.every()))
     packaged = begun(closing_context.trees(), BEGUN)
-    assert _differ(packaged, closing_trees.fit(told, BEGUN), told.x[::3]) < SAME
+    assert _differ(packaged, closing_trees.fit(told, BEGUN), told.x[::3]) < ALIKE
     without = closing_trees.trees_of(told, told.folds != LEFT, BEGUN)
-    assert _differ(begun(unseen.trees[LEFT], BEGUN), without, told.x[::3]) < SAME
+    assert _differ(begun(unseen.trees[LEFT], BEGUN), without, told.x[::3]) < ALIKE
     assert unseen.linear[LEFT] == pytest.approx(closing_trees.linear_anew(LEFT), abs=SAME)
 
 
