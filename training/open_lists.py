@@ -27,7 +27,16 @@ STEP = timedelta(days=14)
 FORGOTTEN = timedelta(days=30), timedelta(days=60)
 AFTER = timedelta(hours=1)
 """After the last talk of an account its end is looked at."""
-MEASURES = ("open at the end", "open every two weeks", "in force at the end", "in force every two weeks", "tasks", "closed of all", "closed of found", "superseded")
+MEASURES = (
+    "open at the end",
+    "open every two weeks",
+    "in force at the end",
+    "in force every two weeks",
+    "tasks",
+    "closed of all",
+    "closed of found",
+    "superseded",
+)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from training import facts
 SAME = 0.03
 """Mean difference of probabilities."""
 PARTS = range(4)
-"""Of the twelve parts of the accounts those that are left out here, a third; all of them: ``python -m training.facts``."""
+"""Of the twelve parts of the accounts those that are left out here, a third; all: ``python -m training.facts``."""
 SHOWN: dict[FactKind, tuple[float, int]] = {
     "position": (0.9, 90),
     "organization": (0.87, 60),
