@@ -35,7 +35,7 @@ FLOORS = {
     "superseded": (0.74, 0.17),
 }
 """Precision and recall just below what was reached on ``PARTS``; docs/figures.md has those of all accounts."""
-LEFT_OUT = 0.71, 0.67
+LEFT_OUT = 0.74, 0.71
 """Of closings of all labelled tasks of worlds and accounts, found or not, where each was kept or after it."""
 
 
