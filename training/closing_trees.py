@@ -133,10 +133,16 @@ class Pairs:
 
 @cache
 def pairs() -> Pairs:
+    """Those of all worlds."""
+    return pairs_of(every())
+
+
+def pairs_of(of: Sequence[World]) -> Pairs:
+    """Of whole parts; each part's are the same, whatever is read beside it."""
     x: list[Floats] = []
     right: list[tuple[float, float]] = []
     folds: list[int] = []
-    told = [Told(w.name, w.language, fold_of(w), walk, talk) for w in every() for walk, talk in met(w)]
+    told = [Told(w.name, w.language, fold_of(w), walk, talk) for w in of for walk, talk in met(w)]
     for one in told:
         said = _right(one.walk, one.talk)
         if said:
@@ -183,15 +189,14 @@ def _right(walk: Walk, talk: Sequence[Met]) -> list[tuple[float, float]]:
     return found
 
 
-def trees_of(places: NDArray[np.bool_], rounds: int = ROUNDS) -> Trees:
-    told = pairs()
+def trees_of(told: Pairs, places: NDArray[np.bool_], rounds: int = ROUNDS) -> Trees:
     return boosted(told.x[places], told.right[places], SEEDS[:1], rounds)
 
 
 @cache
 def _without(fold: int) -> Trees:
     known = kept()
-    return trees_of(pairs().folds != fold) if known is None else known.trees[fold]
+    return trees_of(pairs(), pairs().folds != fold) if known is None else known.trees[fold]
 
 
 @cache
@@ -289,9 +294,9 @@ def renewed(world: World, wrong: list[str] | None = None) -> Score:
     return found
 
 
-def fit(rounds: int = ROUNDS) -> Trees:
+def fit(told: Pairs, rounds: int = ROUNDS) -> Trees:
     """The trees of every pair."""
-    return calibrated(trees_of(np.ones(len(pairs().right), dtype=np.bool_), rounds))
+    return calibrated(trees_of(told, np.ones(len(told.right), dtype=np.bool_), rounds))
 
 
 def keys_of(world: World) -> tuple[str, ...]:
@@ -304,7 +309,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     with patch(f"{__name__}.kept", lambda: None):
-        made, unseen = fit(), anew()
+        made, unseen = fit(pairs()), anew()
     if not given.check:
         np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})
         keep(unseen)

@@ -180,13 +180,12 @@ def _of_fold(kind: FactKind, part: int | None) -> FactHead:
     return fitted([one for one in examples()[kind] if part is None or parts()[one.world] != part])
 
 
-def chances_left_out(kind: FactKind) -> Floats:
-    """Of each example, by a head that did not see its world."""
-    told = examples()[kind]
+def chances_left_out(told: Sequence[Example]) -> Floats:
+    """Of each example of a kind, by a head that did not see its world."""
     found = np.zeros(len(told))
-    for part in range(FOLDS):
+    for part in {parts()[one.world] for one in told}:
         here = [number for number, one in enumerate(told) if parts()[one.world] == part]
-        head = _of_fold(kind, part)
+        head = _of_fold(told[0].candidate.fact.kind, part)
         found[here] = head.chances(
             [told[number].candidate.features for number in here], vectors([told[n] for n in here])
         )
@@ -194,9 +193,10 @@ def chances_left_out(kind: FactKind) -> Floats:
 
 
 @cache
-def shown(kind: FactKind) -> list[tuple[float, Example]]:
-    """Each value of somebody once with its chance left out, the surest first."""
-    return once(chances_left_out(kind), examples()[kind])
+def shown(kind: FactKind, of: range = range(FOLDS)) -> list[tuple[float, Example]]:
+    """Each value of somebody in the worlds of some parts once with its chance left out, the surest first."""
+    told = [one for one in examples()[kind] if parts()[one.world] in of]
+    return once(chances_left_out(told), told)
 
 
 def once(chances: Floats, told: Sequence[Example]) -> list[tuple[float, Example]]:
@@ -239,10 +239,10 @@ def _least(told: Sequence[tuple[float, Example]], precision: float) -> float:
     return round(least, 2)
 
 
-def of_accounts(kind: FactKind, head: FactHead) -> list[bool]:
-    """Whether each value that is shown of an account left out is right."""
+def of_accounts(kind: FactKind, head: FactHead, of: range = range(FOLDS)) -> list[bool]:
+    """Whether each value that is shown of an account left out is right, of the accounts of some parts."""
     dense = {world.name for part in ("read", "unread") for world in fact_talks(part)}
-    told = [pair for pair in shown(kind) if pair[1].world not in dense]
+    told = [pair for pair in shown(kind, of) if pair[1].world not in dense]
     return [one.is_right for chance, one in told if head.is_shown(one.candidate.features, chance)]
 
 

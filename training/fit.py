@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -118,11 +119,15 @@ class Fit:
     def weights(self) -> dict[str, float]:
         return fitted(self.examples, self.prior)
 
+    def without(self, fold: int) -> dict[str, float]:
+        """The weights of all examples but those of a fold."""
+        return fitted([one for one in self.examples if one.fold != fold], self.prior)
+
     def left_out(self) -> list[tuple[Example, float]]:
         """Every example with its probability by weights fitted without its fold."""
         found: list[tuple[Example, float]] = []
         for fold in range(FOLDS):
-            weights = fitted([one for one in self.examples if one.fold != fold], self.prior)
+            weights = self.without(fold)
             of_fold = [one for one in self.examples if one.fold == fold]
             found += zip(of_fold, chances(of_fold, weights), strict=True)
         return found
@@ -137,6 +142,7 @@ class Fit:
         return hits / max(1, len(taken)), hits / max(1, wanted)
 
 
+@cache
 def fit_of(head: str) -> Fit:
     """The fit of one head to all labelled talks and worlds."""
     kind, candidates = HEADS[head]

@@ -16,7 +16,7 @@ from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from training import due_days, lasting, lines
 from training.conversations import FOLDS, fold_of, labelled
-from training.fit import HEADS, Fit, fit_of, fitted
+from training.fit import HEADS, fit_of
 from training.standing import Read, as_read
 
 
@@ -38,14 +38,9 @@ def prepared() -> Mapping[UUID, Prepared]:
 
 
 @cache
-def _fits() -> Mapping[str, Fit]:
-    return {head: fit_of(head) for head in HEADS}
-
-
-@cache
 def _weights(fold: int) -> Mapping[str, Mapping[str, float]]:
     """Of tasks, their days and decisions, fitted without a part."""
-    told = {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in _fits().items()}
+    told = {head: fit_of(head).without(fold) for head in HEADS}
     return told | {day_choice.HEAD: due_days.without(fold), lasting_head.HEAD: lasting.without(fold)}
 
 

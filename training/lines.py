@@ -25,6 +25,7 @@ from pkg_pipeline.offline.line_head import (
     DECIMALS,
     DIMENSIONS,
     HEADS,
+    MOST_CHARS,
     Floats,
     Heads,
     Judge,
@@ -117,6 +118,8 @@ def readings() -> tuple[Reading, ...]:
 @cache
 def lines() -> Lines:
     talks = labelled()
+    # of all at once: talk after talk takes half as long again
+    embed([line.message.text[:MOST_CHARS] for reading in readings() for line in reading.lines if line.sentences])
     return Lines(
         readings(),
         tuple(row for reading in readings() for row in of_reading(reading)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import product
@@ -21,7 +21,7 @@ from training.closing import Score
 from training.lasting import holds
 from training.matching import one_to_one
 from training.whole_accounts import Account, is_past, read_account, spoken_of, status_of
-from training.worlds import Label
+from training.worlds import Label, World
 
 STEP = timedelta(days=14)
 FORGOTTEN = timedelta(days=30), timedelta(days=60)
@@ -226,10 +226,9 @@ def _judge_label(account: Account, label: Truth, found: Shown | None, figures: F
         ] += 1
 
 
-def judged() -> Figures:
-    """All accounts."""
+def judged(of: Iterable[World]) -> Figures:
     figures = Figures()
-    for world in accounts.load():
+    for world in of:
         judge(read_account(world, superseding.read_unseen), figures)
     return figures
 
@@ -238,7 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
-    figures = judged()
+    figures = judged(accounts.load())
     for measure, language in product(MEASURES, ("all", "en", "ru", "zh")):
         one = figures.scores.get((measure, language), Score())
         size = f"{one.right} of {one.closed}, {one.kept}"

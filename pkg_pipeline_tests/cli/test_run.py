@@ -111,6 +111,8 @@ def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
 
 
 def test_the_same_export_again_changes_nothing_and_summarises_nothing(settings: Settings) -> None:
+    """Nor the marts, as the demo's test says; here they are never made, which takes seconds."""
+    settings = settings.model_copy(update={"marts": False})
     (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
     work_off(settings)
     (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
@@ -120,7 +122,10 @@ def test_the_same_export_again_changes_nothing_and_summarises_nothing(settings: 
     assert report["note"] == "already imported: all 4 messages were in the memory"
 
 
-def test_a_file_that_is_no_export_fails_the_command_and_not_the_others(shell: CliRunner, settings: Settings) -> None:
+def test_a_file_that_is_no_export_fails_the_command_and_not_the_others(
+    shell: CliRunner, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PKG_MARTS", "false")  # dbt takes seconds
     (settings.inbox / "notes.json").write_text('{"neither": "telegram"}', encoding="utf-8")
     (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
     said = shell.invoke(build_app(), ["run", "--json"])

@@ -12,14 +12,16 @@ from training import facts
 
 SAME = 0.03
 """Mean difference of probabilities."""
+PARTS = range(4)
+"""Of the twelve parts of the accounts those that are left out here, a third; all: ``python -m training.facts``."""
 SHOWN: dict[FactKind, tuple[float, int]] = {
-    "position": (0.9, 90),
-    "organization": (0.87, 60),
-    "family": (0.89, 480),
-    "preference": (0.8, 35),
-    "address": (0.8, 85),
+    "position": (0.9, 28),
+    "organization": (0.87, 21),
+    "family": (0.89, 160),
+    "preference": (0.8, 17),
+    "address": (0.84, 28),
 }
-"""Precision and how many are right on accounts left out, just below what was reached."""
+"""Precision and how many are right on ``PARTS``, just below what was reached."""
 
 
 @pytest.mark.parametrize("kind", WEIGHED)
@@ -34,6 +36,6 @@ def test_the_weights_of_the_package_are_those_of_the_accounts(kind: FactKind) ->
 @pytest.mark.parametrize("kind", WEIGHED)
 def test_what_is_shown_of_accounts_left_out_is_right(kind: FactKind) -> None:
     precision, least = SHOWN[kind]
-    taken = facts.of_accounts(kind, heads()[kind])
+    taken = facts.of_accounts(kind, heads()[kind], PARTS)
     assert sum(taken) >= least
     assert sum(taken) >= precision * len(taken)
