@@ -62,6 +62,11 @@ def mentions(text: str, base: date) -> tuple[Mention, ...]:
     return tuple(found)
 
 
+def single_days(text: str, base: date) -> frozenset[date]:
+    """The days that a text names by themselves, looking forward or back."""
+    return frozenset(day for one in mentions(text, base) if one.kind in EXACT for day in one.all_days)
+
+
 def blanked(text: str, base: date) -> str:
     """The text in digits without the days it names: what is left counts."""
     plain = spelled(text[:MOST_CHARS])

@@ -17,6 +17,7 @@ from pkg_pipeline.memory.gate.nearest import Sentences, Unit, clauses_of, is_que
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known, find_person
 from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
+from pkg_pipeline.memory.gate.truth import Fault
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.languages import folders, table
@@ -33,6 +34,8 @@ KIN_STEM = 3
 """Letters of a word for a relative that stay in all its cases."""
 THIRD = ("third", "theirs", "him")
 """Signs of somebody told of without a name."""
+CLAIMED = Fault("is said by others alone of the owner of this memory, who agrees to nothing", "")
+OTHERS = Fault("names another than its owner as the one to do it", "")
 
 
 class Owner(NamedTuple):
@@ -100,6 +103,12 @@ class Bearers:
             return False
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
+
+    def doubt(self, item: CandidateItem, owner: Owner, messages: Sequence[SourceMessage]) -> Fault | None:
+        """Why an item's text is better told as said: whom it names, or who alone said it; of that in ``messages``."""
+        if item.kind == "action_item" and self.is_told_of_another(owner, item.text):
+            return OTHERS
+        return CLAIMED if messages and self.is_only_claimed(owner, messages) else None
 
     def is_told_of_another(self, owner: Owner, text: str) -> bool:
         """Whether a text names another as the one who is to do what the owner is to do."""

@@ -15,7 +15,7 @@ from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import due_of
+from pkg_pipeline.memory.gate.items import due_beside, due_of
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.items.bearers import Bearers
@@ -134,13 +134,9 @@ class _Gate:
         if owner is None:
             return None
         replaced = self._replaced(item, part)
-        is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
-        due = due_of(item.due_date, evidence, part, self.checker, self.log)
-        unlike = CLAIMED if is_claimed else None
-        if (item.due_date or "").strip() and self._testimony(evidence, ()).names_another(item.text, due):
-            due, unlike = None, OTHER_DAY
-        if item.kind == "action_item" and people.is_told_of_another(owner, item.text):
-            unlike = OTHERS
+        due, is_other_day = due_beside(item.due_date, item.text, evidence, part, self.checker, self.log)
+        unlike = people.doubt(item, owner, () if self.is_measured else self.source.messages)
+        unlike = unlike or (OTHER_DAY if is_other_day else None)
         text = self._told(item.text, evidence, part, replaced, unlike)
         if text is None:
             return None
@@ -252,18 +248,18 @@ class _Gate:
         )
 
     def _told(
-        self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, claimed: Fault | None
+        self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, unlike: Fault | None
     ) -> str | None:
-        """An item's text if it is true to its messages, else, or if ``claimed``, their own words on its matter."""
+        """An item's text if it is true to its messages, else, or if ``unlike``, their own words on its matter."""
         testimony = self._testimony(evidence, () if replaced is None else (replaced.text, replaced.quote))
         fault = self._fault(text, evidence, testimony) or testimony.doubt(text)
-        doubt = fault or testimony.unshown(text, evidence.quote) or claimed
+        doubt = fault or testimony.unshown(text, evidence.quote) or unlike
         if doubt is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
         said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
         if said is None:
-            return self.log.note(part, *doubt, may_mend=doubt is not claimed)
+            return self.log.note(part, *doubt, may_mend=doubt is not unlike)
         return self.log.note(part, *doubt.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, testimony: Testimony) -> Fault | None:
