@@ -135,8 +135,8 @@ class _Gate:
             return None
         replaced = self._replaced(item, part)
         due, is_other_day = due_beside(item.due_date, item.text, evidence, part, self.checker, self.log)
-        unlike = people.doubt(item, owner, () if self.is_measured else self.source.messages)
-        unlike = unlike or (OTHER_DAY if is_other_day else None)
+        doubt = people.doubt(item, owner, () if self.is_measured else self.source.messages)
+        unlike = doubt or (OTHER_DAY if is_other_day else None)
         text = self._told(item.text, evidence, part, replaced, unlike)
         if text is None:
             return None
@@ -224,11 +224,9 @@ class _Gate:
         if found is None:
             return
         talk = self.talk_of[found[1].number]
-        ids = self._ids(found[0], talk)
-        made = read_fact(fact, part, *found, talk, ids, self.checker, self.log)
+        made = read_fact(fact, part, *found, talk, self._ids(found[0], talk), self.checker, self.log)
         if made is not None:
             self.kept[talk.interaction_id].facts.setdefault(made.id, made)
-        return
 
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
         """The cited messages with the quoted one of them."""
@@ -239,13 +237,11 @@ class _Gate:
         return found, quoted
 
     def _ids(self, evidence: Evidence, talk: SummaryInput) -> tuple[str, ...]:
-        own = (m.external_id for m in evidence.messages if self.talk_of[m.number] is talk)
-        return tuple(dict.fromkeys(own))
+        return tuple(dict.fromkeys(m.external_id for m in evidence.messages if self.talk_of[m.number] is talk))
 
     def _talks(self, evidence: Evidence) -> tuple[SummaryInput, ...]:
-        return tuple(
-            {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
-        )
+        talks = (self.talk_of[m.number] for m in evidence.messages)
+        return tuple({talk.interaction_id: talk for talk in talks}.values())
 
     def _told(
         self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, unlike: Fault | None
@@ -343,10 +339,9 @@ class _Gate:
 
 def _as_one(source: ReadingInput) -> SummaryInput:
     """All talks as one, for what is checked over all of them."""
-    first = source.talks[0]
     people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
     return replace(
-        first,
+        source.talks[0],
         started_at=min(talk.started_at for talk in source.talks),
         ended_at=max(talk.ended_at for talk in source.talks),
         participants=people,
