@@ -78,6 +78,11 @@ def counts_from_event(text: str, start: int, end: int) -> bool:
     return behind.match(text[end : end + NEAR_CHARS].casefold()) is not None or before.search(near) is not None
 
 
+def single_days(text: str, base: date) -> frozenset[date]:
+    """The days that a text names by themselves, looking forward or back."""
+    return frozenset(day for one in mentions(text, base) if one.kind in EXACT for day in one.all_days)
+
+
 def blanked(text: str, base: date) -> str:
     """The text in digits without the days it names: what is left counts."""
     plain = spelled(text[:MOST_CHARS])

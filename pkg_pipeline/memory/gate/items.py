@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from pkg_pipeline.memory.gate.amounts import COMPARED_DIGITS
-from pkg_pipeline.memory.gate.calendar import mentions
+from pkg_pipeline.memory.gate.calendar import mentions, single_days
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.fact_values import day_of, is_of_type, is_over, is_wished, written_day
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
@@ -128,6 +128,17 @@ def due_of(answered: str | None, evidence: Evidence, part: str, checker: Checker
     if not checker.testimony(evidence.messages, ()).follows_due(due):
         return log.note(f"{part}.due_date", "does not follow from the words of its messages", answered)
     return due
+
+
+def due_beside(
+    answered: str | None, text: str, evidence: Evidence, part: str, checker: Checker, log: DropLog
+) -> tuple[date | None, bool]:
+    """The due date of a text, and whether the text names other days alone; then it has none."""
+    due = due_of(answered, evidence, part, checker, log)
+    testimony = checker.testimony(evidence.messages, checker.source.participants)
+    days = single_days(testimony.without_names(text), checker.local_date(evidence.messages[-1]))
+    is_other = bool((answered or "").strip()) and bool(days) and due not in days
+    return (None, True) if is_other else (due, False)
 
 
 def _value_of(item: CandidateFact, evidence: Evidence, checker: Checker) -> str | None:

@@ -322,9 +322,3 @@ class Testimony:
             return True
         is_timed = bool(self.said.clocks) and not self.days.mentions
         return is_timed and any(0 <= (due - base).days <= 1 for base in self.bases)
-
-    def names_another(self, text: str, due: date | None) -> bool:
-        """Whether a text names single days, and not this one."""
-        base = self.bases[-1]
-        named = [one.all_days for one in mentions(self.without_names(text), base) if one.kind in EXACT]
-        return bool(named) and not any(due in days for days in named)

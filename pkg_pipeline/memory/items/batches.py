@@ -164,3 +164,16 @@ def _changed(one: ShownItem, change: ItemChange | None) -> ShownItem:
     return replace(
         one, status="open", due_date=change.due_date or one.due_date, text=change.text or one.text, said_at=change.at
     )
+
+
+def as_one(source: ReadingInput) -> SummaryInput:
+    """All talks as one, for what is checked over all of them."""
+    people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
+    return replace(
+        source.talks[0],
+        started_at=min(talk.started_at for talk in source.talks),
+        ended_at=max(talk.ended_at for talk in source.talks),
+        participants=people,
+        messages=source.messages,
+        input_hash=source.input_hash,
+    )

@@ -27,7 +27,7 @@ from pkg_pipeline.memory.text.normalise import sentences
 _FOR_ITSELF = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
 """A link, an address or a number that was asked for."""
 _CLOCK = re.compile(r"\d[:.]\d\d|\d ?[点时]|(?:from|at|until|с|до|в) \d{1,2}(?!\d)|[一二三四五六七八九十两]点")
-_MARKS = "了过好完上掉到"
+_MARKS = "(?:[了好完上掉到]|过(?:了|[，。！]|$))"
 """Behind a Chinese verb: it is done."""
 
 
@@ -194,7 +194,7 @@ def _has_deed(part: str, matter: Matter) -> bool:
 
 def _is_deed(word: str, one: str, matter: Matter, part: str) -> bool:
     """Whether a word is of a deed of the matter; a Russian verb under any prefix, a Chinese one before its mark."""
-    if is_han(word) and one in matter.meanings and re.search(f"{word}[{_MARKS}]", part):
+    if is_han(word) and one in matter.meanings and re.search(f"{word}{_MARKS}", part):
         return True
     if one in matter.meanings and (has("completed", word) or (one.startswith("=") and one not in thing_meanings())):
         return True

@@ -11,7 +11,8 @@ from pkg_pipeline.memory.gate.fact_values import is_wished
 from pkg_pipeline.memory.gate.items import check_fact
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
-from pkg_pipeline.memory.items.bearers import is_about, is_own_contact, unnamed
+from pkg_pipeline.memory.items.bearers import unnamed
+from pkg_pipeline.memory.items.fact_bearers import is_about, is_own_contact
 from pkg_pipeline.memory.items.records import ReadFact
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 

@@ -15,9 +15,10 @@ from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import due_of
+from pkg_pipeline.memory.gate.items import due_beside, due_of
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
+from pkg_pipeline.memory.items.batches import as_one
 from pkg_pipeline.memory.items.bearers import Bearers
 from pkg_pipeline.memory.items.fact_gate import read_fact
 from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled, untold
@@ -97,7 +98,7 @@ class _Gate:
 
     def __init__(self, source: ReadingInput, *, is_measured: bool) -> None:
         self.source, self.is_measured = source, is_measured
-        talk = _as_one(source)
+        talk = as_one(source)
         self.checker = Checker(talk, held=known(talk), ordering=ordering_numbers(talk.messages))
         self.log = DropLog()
         self.talk_of = {message.number: one for one in source.talks for message in one.messages}
@@ -135,13 +136,9 @@ class _Gate:
         if owner is None:
             return None
         replaced = self._replaced(item, part)
-        is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
-        due = due_of(item.due_date, evidence, part, self.checker, self.log)
-        unlike = CLAIMED if is_claimed else None
-        if (item.due_date or "").strip() and self._testimony(evidence, ()).names_another(item.text, due):
-            due, unlike = None, OTHER_DAY
-        if item.kind == "action_item" and people.is_told_of_another(owner, item.text):
-            unlike = OTHERS
+        due, is_other_day = due_beside(item.due_date, item.text, evidence, part, self.checker, self.log)
+        doubt = people.doubt(item, owner, () if self.is_measured else self.source.messages)
+        unlike = doubt or (OTHER_DAY if is_other_day else None)
         text = self._told(item.text, evidence, part, replaced, unlike)
         if text is None:
             return None
@@ -230,11 +227,9 @@ class _Gate:
         if found is None:
             return
         talk = self.talk_of[found[1].number]
-        ids = self._ids(found[0], talk)
-        made = read_fact(fact, part, *found, talk, ids, self.checker, self.log)
+        made = read_fact(fact, part, *found, talk, self._ids(found[0], talk), self.checker, self.log)
         if made is not None:
             self.kept[talk.interaction_id].facts.setdefault(made.id, made)
-        return
 
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
         """The cited messages with the quoted one of them."""
@@ -245,37 +240,33 @@ class _Gate:
         return found, quoted
 
     def _ids(self, evidence: Evidence, talk: SummaryInput) -> tuple[str, ...]:
-        own = (m.external_id for m in evidence.messages if self.talk_of[m.number] is talk)
-        return tuple(dict.fromkeys(own))
+        return tuple(dict.fromkeys(m.external_id for m in evidence.messages if self.talk_of[m.number] is talk))
 
     def _talks(self, evidence: Evidence) -> tuple[SummaryInput, ...]:
-        return tuple(
-            {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
-        )
+        talks = (self.talk_of[m.number] for m in evidence.messages)
+        return tuple({talk.interaction_id: talk for talk in talks}.values())
 
     def _told(
-        self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, claimed: Fault | None
+        self, text: str, evidence: Evidence, part: str, replaced: ShownItem | None, unlike: Fault | None
     ) -> str | None:
-        """An item's text if it is true to its messages, else, or if ``claimed``, their own words on its matter."""
+        """An item's text if it is true to its messages, else, or if ``unlike``, their own words on its matter."""
         testimony = self._testimony(evidence, () if replaced is None else (replaced.text, replaced.quote))
         fault = self._fault(text, evidence, testimony) or testimony.doubt(text)
-        doubt = fault or testimony.unshown(text, evidence.quote) or claimed
+        doubt = fault or testimony.unshown(text, evidence.quote) or unlike
         if doubt is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
         said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
         if said is None:
-            return self.log.note(part, *doubt, may_mend=doubt is not claimed)
+            return self.log.note(part, *doubt, may_mend=doubt is not unlike)
         return self.log.note(part, *doubt.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, testimony: Testimony) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
-        languages = {
-            detect([message.text for message in evidence.messages]),
-            *(t.language for t in self._talks(evidence)),
-        }
+        own = detect([message.text for message in evidence.messages])
+        languages = (own, *(talk.language for talk in self._talks(evidence)))
         if (reason := self.checker.words(text, also_in=languages)) is not None:
             return Fault(reason, "")
         return testimony.fault(text, evidence.quote)
@@ -349,17 +340,3 @@ class _Gate:
             named.append((passed, replace(passed.made, id=item_id)))
             counted[kind, first] += 1
         return tuple(named)
-
-
-def _as_one(source: ReadingInput) -> SummaryInput:
-    """All talks as one, for what is checked over all of them."""
-    first = source.talks[0]
-    people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
-    return replace(
-        first,
-        started_at=min(talk.started_at for talk in source.talks),
-        ended_at=max(talk.ended_at for talk in source.talks),
-        participants=people,
-        messages=source.messages,
-        input_hash=source.input_hash,
-    )

@@ -1,4 +1,4 @@
-"""Whether quoted words give up what an item is about, or put it off: its own deed or thing, not another's (B16, B18)."""
+"""Whether quoted words give an item up or put it off: its own deed or thing, not another's (B16, B18)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from pkg_pipeline.memory.records import Person, SourceMessage
 def is_given_up(
     matter: Matter, evidence: Evidence, quoted: SourceMessage, people: Sequence[Person], owner: Person | None
 ) -> bool:
-    """Whether a quoted clause gives up the matter's deed or thing, or names nothing else; ``owner``: who was to do it."""
+    """Whether a quoted clause gives up the matter's deed or thing, or names nothing else.
+
+    ``owner``: who was to do it.
+    """
     said = [one for one in touched([quoted], evidence.quote) if not is_question(one) and not has("supposed", one)]
     scene = Scene(Sentences(evidence.messages, evidence.messages), people)
     parts = [part for one in said for part in parts_of(one)]

@@ -27,6 +27,7 @@ SPOKEN_OF: Final = 3
 """So many messages back a matter is still spoken of."""
 LEAST_SUM: Final = 100
 SHORTEST_STEM: Final = 3
+_OF: Final = "(?: of (?:the |my |your |our )?| |的)"
 _FILE_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _OWNED: Final = "的"
 _SUFFIXES: Final = "子头儿"
@@ -91,7 +92,8 @@ class Matter:
         """Whether the name of a file has a word of the matter, in Latin letters too ("akt_podpisan.pdf")."""
         said = {skeleton(word)[:STEM_LETTERS] for word, one in tokens(self.words) if one}
         named = [skeleton(word)[:STEM_LETTERS] for word in _FILE_WORD.findall(name.rpartition(".")[0].casefold())]
-        return any(word in said for word in named) or any(len(word) > SHORTEST_STEM and word in spoken(self.words) for word in named)
+        sounds = spoken(self.words)
+        return any(word in said or (len(word) > SHORTEST_STEM and word in sounds) for word in named)
 
     def has_sum_of(self, text: str) -> bool:
         return bool(_sums(self.words) & _sums(blanked(text, self.day)))
@@ -127,7 +129,7 @@ class Matter:
         others = [one for one in self.things_beside(part) if len(one) > SHORTEST_STEM or not is_cyrillic(one)]
         plain = folded(part)
         pairs = [pair for one in mine for other in others for pair in ((one, other), (other, one))]
-        return any(re.search(rf"{re.escape(a)}(?: of (?:the |my |your |our )?| |的){re.escape(b)}", plain) for a, b in pairs)
+        return any(re.search(f"{re.escape(a)}{_OF}{re.escape(b)}", plain) for a, b in pairs)
 
     def things_beside(self, part: str) -> frozenset[str]:
         """The words of a clause for things that are not of the matter."""
