@@ -110,7 +110,7 @@ class Bearers:
         """Why an item's text is better told as said: whom it names, or who alone said it; of that in ``messages``."""
         if item.kind == "action_item" and self.is_told_of_another(owner, item.text):
             return OTHERS
-        return CLAIMED if messages and self.is_only_claimed(owner, messages) else None
+        return CLAIMED if messages and self._is_only_claimed(item, messages) else None
 
     def is_told_of_another(self, owner: Owner, text: str) -> bool:
         """Whether a text names another as the one who is to do what the owner is to do."""
@@ -122,9 +122,9 @@ class Bearers:
         subject = subject_of(next(iter(clauses_of(text)), text), scene)
         return subject is not None and not subject.is_same(Named(0, len(name), name, owner.person))
 
-    def is_only_claimed(self, owner: Owner, messages: Iterable[SourceMessage]) -> bool:
+    def _is_only_claimed(self, item: CandidateItem, messages: Iterable[SourceMessage]) -> bool:
         """Whether what the owner of this memory is said to owe or to have settled rests on words of others alone."""
-        if owner.owner not in ("self", "both") or any(m.sender.is_self for m in self.evidence.messages):
+        if item.owner not in ("self", "both") or any(m.sender.is_self for m in self.evidence.messages):
             return False
         after = self.evidence.messages[-1].number + 1
         # a yes to what came in between is no yes to this

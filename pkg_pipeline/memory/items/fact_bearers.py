@@ -101,6 +101,8 @@ def is_own_contact(value: str, evidence: Evidence, checker: Checker) -> bool:
         return False
     scene = Scene(spoken, people, others_named(spoken.texts, people))
     own = Named(0, len(sender.name), sender.name, sender)
+    if any(follows(one, before, "reached_by") and not own.is_same(one) for one in scene.names(before)):
+        return False
     if _is_anothers_mail(value, own, scene):
         return False
     near = _HAN_PAUSE.split(lead.strip())[-1]

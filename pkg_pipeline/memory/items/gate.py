@@ -35,7 +35,7 @@ from pkg_pipeline.memory.items.records import (
     ShownItem,
     TalkReading,
 )
-from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Language, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.normalise import comparable
 
@@ -265,8 +265,8 @@ class _Gate:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
-        own = detect([message.text for message in evidence.messages])
-        languages = (own, *(talk.language for talk in self._talks(evidence)))
+        languages: list[Language] = [talk.language for talk in self._talks(evidence)]
+        languages.append(detect([message.text for message in evidence.messages]))
         if (reason := self.checker.words(text, also_in=languages)) is not None:
             return Fault(reason, "")
         return testimony.fault(text, evidence.quote)
