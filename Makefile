@@ -72,10 +72,11 @@ types: env
 contracts: env
 	@$(BIN)/lint-imports --no-cache
 
-docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from what is declared
+docs: env ## write docs/tables.md, docs/frames.md, the sources of dbt and the answers in docs/marts.md
 	@$(BIN)/python -m pkg_pipeline.adapters.postgres.schema.generate
 	@$(BIN)/python -c "from pathlib import Path; from pkg_pipeline.frames.columns import with_tables; \
 		page = Path('docs/frames.md'); page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')"
+	@$(BIN)/python -W ignore -m benchmarks.marts_page --write
 
 train: env ## fit the weights of the offline reader on labelled conversations
 	@$(BIN)/python -m training.fit

@@ -38,6 +38,7 @@ QUICK: dict[str, list[str]] = {
     "facts_truth": [],
     "judged_accounts": [],
     "demo_truth": [],
+    "desk": [],
     "prompts": [],
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],

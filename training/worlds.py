@@ -49,8 +49,7 @@ class Label:
     proposed_by: frozenset[str] = frozenset()
     agreed_by: frozenset[str] = frozenset()
     lasts: str | None = None
-    """Of a decision: ``stays``, ``pends`` (a matter not over at the end of the account), or the last day it is of use.
-    """
+    """Of a decision: ``stays``, ``pends`` (a matter not over at the account's end), or the last day it is of use."""
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,8 @@ def _status(one: dict[str, Any]) -> str:
 
 def _standing(one: dict[str, Any]) -> str:
     status = "[red]overdue[/red]" if one["overdue"] else one["status"].replace("_", " ")
-    if one["decided_by"] == "person":
+    is_said = one["closed_by"] or one["status"] not in ("open", "done", "cancelled")
+    if one["decided_by"] == "person" and not is_said:  # a person who mends the words of what is done did not close it
         return status if one["overdue"] else status + " (yours)"
     return status + (", perhaps" if one["status"] == "open" and one["probability"] < SURE_FROM else "")
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
+from pkg_pipeline.memory.gate.calendar import counts_from_event
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import pattern, table
 from pkg_pipeline.offline.holidays import next_holiday
@@ -263,12 +265,11 @@ def _dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
     for m, rule, words in _matches(text, language):
         if any(taken[m.start() : m.end()]):
             continue
-        try:
+        day = None
+        with suppress(ValueError, OverflowError):
             day = _KINDS[rule["is"]](today, m, rule, words)
-        except (ValueError, OverflowError):
-            day = None
         if day is not None or rule["is"] == "no_day":
-            taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
+            taken[m.start() : m.end()] = b"\x01" * len(m.group())
         if day is not None:
             found.append(FoundDate(day, m.start(), m.end(), _says_by(text, m, words["patterns"]), rule["is"]))
     return _told_apart(sorted(found, key=lambda f: f.start), today)
@@ -279,7 +280,8 @@ def _matches(text: str, language: Language) -> tuple[tuple[re.Match[str], Words,
     """What the rules find in a text whatever the day: open items are looked at again in every talk."""
     tongues = dict.fromkeys((language, "en"))
     rules = ((*one, table("offline", tongue, "dates")) for tongue in tongues for one in _rules(tongue))
-    return tuple((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
+    found = ((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
+    return tuple(one for one in found if one[1]["is"] != "span" or not counts_from_event(text, *one[0].span()))
 
 
 def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:
@@ -328,17 +330,15 @@ def due_date(text: str, language: Language, today: date) -> date | None:
 def due_day(text: str, language: Language, today: date, *, is_own: bool = True) -> FoundDate | None:
     """As ``due_date``, with its place; not ``is_own``: text beside a duty, its beginnings are of something else."""
     words = table("offline", language, "dates")["patterns"]
-    after = pattern(words["not_before"])
-    dates = [one for one in find_dates(text, language, today) if one.day >= today]
+    after, dates = pattern(words["not_before"]), [one for one in find_dates(text, language, today) if one.day >= today]
     dates = [one for one in dates if not after.search(text[max(0, one.start - BEFORE_CHARS) : one.start])]
     if not is_own:
         dates = [found for found in dates if not is_beginning(text, language, found)]
     if not dates:
         return None
     first = next((found for found in dates if found.is_deadline), dates[0])
-    either = pattern(words["either"])
     for other in dates:
-        if other.start > first.end and either.fullmatch(text[first.end : other.start]):
+        if other.start > first.end and pattern(words["either"]).fullmatch(text[first.end : other.start]):
             first = max(first, other, key=lambda found: found.day)
     return first
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -17,6 +17,7 @@ from pkg_pipeline.offline.matters import (
     kinds_attached,
     latin_roots,
     matter_of,
+    things_of_text,
 )
 from pkg_pipeline.offline.reading import Line, Reading, words_of
 from pkg_pipeline.offline.weighing import is_question
@@ -52,7 +53,8 @@ HOLDING = frozenset({"not_yet", "later", "cancelled", "postponed"})
 class Heard:
     """A message as evidence. ``says``, ``done``: of its statements, not of its questions.
 
-    ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else.
+    ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else. ``stated``,
+    ``asked``: the things that its statements, and that its questions name.
     """
 
     line: Line
@@ -64,6 +66,8 @@ class Heard:
     asks_if_done: bool
     before: tuple[Heard, ...]
     answer: Line | None
+    stated: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
 
     @cached_property
     def is_bare(self) -> bool:
@@ -104,6 +108,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
             continue
         statements = [one.text for one in line.sentences if not is_question(one.text)]
         text = " ".join(statements)
+        questions = " ".join(one.text for one in line.sentences if is_question(one.text))
         before = tuple(one for one in reversed(found[-NEAR:]) if line.index - one.line.index <= NEAR)
         found.append(
             Heard(
@@ -116,9 +121,29 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),
                 before=before,
                 answer=_answer(reading, line),
+                stated=things_of_text(text) - names,
+                asked=things_of_text(questions) - names,
             )
         )
     return tuple(found)
+
+
+def asked_of(items: Mapping[int, Open], said: Heard) -> frozenset[int]:
+    """The items whose thing a message names in questions alone, with those that it then leaves out: "got the photos,
+    and the drawing?" tells of the photos and of nothing else.
+    """
+    asked = {i for i, item in items.items() if _only_asks_of(item, said)}
+    if asked and said.stated:
+        asked |= {i for i, item in items.items() if not said.stated & (item.matter.roots | item.around)}
+    return frozenset(asked)
+
+
+def _only_asks_of(item: Open, said: Heard) -> bool:
+    """Whoever has to do it may tell in bare words that it is done before asking: "sent! is the drawing clear?"."""
+    if said.has_file or not item.matter.things & said.asked or item.matter.things & said.stated:
+        return False
+    is_bare = not said.stated or "all" in said.says
+    return not (is_bare and item.owner in (None, said.line.speaker.entity_id))
 
 
 def _matter(line: Line, names: frozenset[str]) -> Matter:

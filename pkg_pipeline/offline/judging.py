@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pkg_pipeline.memory.items.states import CERTAIN_FROM
-from pkg_pipeline.offline.evidence import Heard, features, fit, rivals_of
+from pkg_pipeline.offline.evidence import Heard, asked_of, features, fit, rivals_of
 from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.matters import Open, Weights
 
@@ -50,10 +50,13 @@ def chance_of(log_odds: float) -> float:
 
 @dataclass(frozen=True)
 class Met:
-    """A message with the features of it and of every item open at it, by the item's index."""
+    """A message with the features of it and of every item open at it, by the item's index. ``asked``: the items that it
+    only asks of, and does not keep.
+    """
 
     said: Heard
     pairs: tuple[tuple[int, Mapping[str, float]], ...]
+    asked: frozenset[int] = frozenset()
 
     @cached_property
     def x(self) -> Floats:
@@ -87,7 +90,7 @@ def meet(items: Sequence[Open], since: Sequence[int], talk: Sequence[Heard]) -> 
         fits = [fit(items[i], said, scale) for i in open_now]
         rivals = [rivals_of(items, open_now, place, said, fits) for place in range(len(open_now))]
         pairs = ((i, features(items[i], said, scale, one)) for i, one in zip(open_now, rivals, strict=True))
-        found.append(Met(said, tuple(pairs)))
+        found.append(Met(said, tuple(pairs), asked_of({i: items[i] for i in open_now}, said)))
     return tuple(found)
 
 
@@ -106,7 +109,7 @@ def _kept_by(met: Met, log_odds: Sequence[float], least: float) -> list[Judged]:
     found: list[tuple[float, float, int]] = []
     for (i, given), said in zip(met.pairs, log_odds, strict=True):
         chance = chance_of(said)
-        if chance >= least:
+        if chance >= least and i not in met.asked:
             found.append((chance, given["own_fit"], i))
     found.sort(key=lambda one: (-one[0], one[2]))
     also = [one for one in found[1:] if "all" in met.said.says or (one[0] >= SURE and one[1] >= ALSO_FIT)]

@@ -1,4 +1,4 @@
-"""Until when a decision is of use: a visit until its day, a job's price until it is paid, a rent until it changes (B17)."""
+"""Until when a decision is of use: a visit until its day, a price until it is paid, a rent until it changes (B17)."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.called_off import called_off
 from pkg_pipeline.offline.closing_context import log_odds
+from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
@@ -162,7 +163,7 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
         return None
     says_it = says_done([message], quote, talk, item.text)
     excuses = kept.said.says & EXCUSES and not message.attachments
-    if not says_it and (excuses or in_any("offline", "closing", "not_yet").search(quote)):
+    if not says_it and (excuses or in_any("offline", "closing", "not_yet").search(quote) or _is_ahead(quote, kept)):
         return None
     is_plain = says_it and not kept.said.says & HELD_BACK
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
@@ -170,6 +171,12 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
         return None
     state = "done" if kept.probability >= least else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
+
+
+def _is_ahead(quote: str, kept: Judged) -> bool:
+    """Whether words name a day to come: "6052, paid on 29 March" is no payment yet."""
+    line = kept.said.line
+    return any(one.day > line.day and one.kind in EXACT for one in find_dates(quote, line.language, line.day))
 
 
 def _before(talk: Sequence[SourceMessage], kept: Judged) -> Sequence[SourceMessage]:

@@ -79,6 +79,17 @@ def test_one_item_with_its_history(given: Program, over: UUID) -> None:
     given("items", "show", "0" * 8).failed("no item")
 
 
+def test_only_a_status_that_a_person_gave_is_marked_as_theirs(given: Program, build: MemoryBuilder) -> None:
+    at = AT - timedelta(days=4)
+    talk = build.conversation("Olga", at, [Said("Olga", "x")])
+    by_message = {"at": AT, "event": "done", "status": "done"}
+    edited = {"at": AT, "event": "edited", "status": "done", "decided_by": "person", "message_ids": []}
+    item(build, talk, "Call the plumber", by_message, edited, about=["Olga"], at=at)
+    shown = given.ok("items", "list", "--status", "done").out
+    assert "plumber" in shown
+    assert "(yours)" not in shown
+
+
 def test_a_person_closes_reopens_and_edits(given: Program, over: UUID) -> None:
     def now() -> tuple[str, str, str | None, str]:
         one = given.ok("items", "show", str(over), "--json").json

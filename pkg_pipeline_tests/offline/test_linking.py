@@ -9,6 +9,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
+from pkg_pipeline.memory.gate.progress import may_renew
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline import line_head
@@ -95,6 +96,59 @@ def test_a_promise_is_kept_in_a_few_words(said: list[tuple[str, str]], language:
 def test_a_question_or_not_yet_closes_nothing(said: list[tuple[str, str]], language: Language) -> None:
     changes = linked(told(*said, language=language), *OPEN[language]).changes
     assert [c for c in changes if c.to in ("done", "perhaps_done", "cancelled")] == []
+
+
+ASKED_AFTER = {
+    "en": (shown("a1", "I'll send you the drawing"), shown("a2", "I'll book the van")),
+    "ru": (shown("a1", "Пришлю тебе чертёж"), shown("a2", "Забронирую фургон")),
+    "zh": (shown("a1", "我把图纸发给你"), shown("a2", "我来订面包车")),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", ("Me", "Got the photos, thanks! And the drawing?")),
+        ("en", ("Me", "And the drawing? Got the photos, thanks!")),
+        ("en", ("Me", "Thanks for the call to the printer! By the way, van is booked?")),
+        ("en", ("Anna", "Sent the photos this morning. Do you need the drawing too?")),
+        ("ru", ("Me", "Фото получил, спасибо! А чертёж?")),
+        ("ru", ("Me", "Спасибо за звонок в типографию! Кстати, фургон забронирован?")),
+        ("ru", ("Anna", "Фото отправила утром. Чертёж тоже нужен?")),
+        ("zh", ("Me", "照片收到了，谢谢！图纸呢？")),
+        ("zh", ("Me", "谢谢你给印刷厂打电话！对了，面包车订了吗？")),
+    ],
+)
+def test_what_is_named_in_a_question_alone_is_not_closed(language: Language, said: tuple[str, str]) -> None:
+    changes = linked(told(said, language=language), *ASKED_AFTER[language]).changes
+    assert [one for one in changes if one.to in ("done", "perhaps_done")] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", ("Anna", "Sent! Is the drawing clear enough?")),
+        ("en", ("Me", "Got the drawing, thanks! And the photos?")),
+        ("ru", ("Anna", "Отправила! Чертёж понятный?")),
+        ("zh", ("Me", "图纸收到了，谢谢！照片呢？")),
+    ],
+)
+def test_a_question_beside_what_is_told_takes_nothing_back(language: Language, said: tuple[str, str]) -> None:
+    assert [one.ref for one in linked(told(said, language=language), *ASKED_AFTER[language]).changes] == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "said"),
+    [
+        ("zh", "定金2052元我付", ("定金加尾款一共6052元，对吧", "好，6052元，3月29日付")),
+        ("en", "I'll pay the deposit of 2,052", ("so deposit and rest, 6,052 in all?", "yes, 6,052, payable 29 March")),
+        ("ru", "Оплачу депозит 2052", ("значит, депозит и остаток, всего 6052?", "да, 6052, оплата 29 марта")),
+    ],
+)
+def test_a_payment_for_a_day_to_come_is_no_payment_yet(language: Language, promise: str, said: tuple[str, str]) -> None:
+    talk = told(("Anna", said[0]), ("Me", said[1]), language=language)
+    changes = linked(talk, shown("a1", promise, owner="self")).changes
+    assert "done" not in {one.to for one in changes}
 
 
 def test_a_file_that_fits_keeps_the_promise() -> None:
@@ -204,6 +258,11 @@ def test_nothing_shown_nothing_linked() -> None:
         ("договор отправлю завтра", {"догов"}),
         ("订了蛋糕", {"蛋糕"}),
         ("done, thanks!", set[str]()),
+        ("I'll send the invoice by 15 Nov", {"invoi"}),
+        ("pay the rent", {"rent"}),
+        ("Внесу аванс завтра", {"аванс"}),
+        ("付定金", {"定金"}),
+        ("把发票发给你", {"发票"}),
     ],
 )
 def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: set[str]) -> None:
@@ -222,3 +281,55 @@ def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: 
 def test_another_promise_of_the_same_deed_renews_nothing(said: str, language: Language) -> None:
     changes = linked(told(("Anna", said), language=language), *OPEN[language]).changes
     assert [one.to for one in changes if one.to == "renewed"] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "said", "text"),
+    [
+        (
+            "en",
+            "I'll book the van by 8 March",
+            "Sorry, not booked yet. I'll book the van by 30 March.",
+            "Anna will book the van by 30 March.",
+        ),
+        (
+            "en",
+            "Anna will fix the boiler by 8 March.",
+            "Sorry, I did not fix the boiler by 8 March. I'll do it by 30 March.",
+            "Anna will fix the boiler.",
+        ),
+        (
+            "ru",
+            "Забронирую фургон до 8 марта",
+            "Извини, ещё не забронировала. Забронирую фургон до 30 марта.",
+            "Забронирую фургон до 30 марта.",
+        ),
+        ("ru", "Починю котёл до 8 марта", "Извини, ещё не починила. Починю до 30 марта.", "Починю котёл."),
+        (
+            "zh",
+            "我3月8日前把面包车订好",
+            "不好意思，还没订。我3月30日前把面包车订好。",
+            "我3月30日前把面包车订好。",
+        ),
+    ],
+)
+def test_what_is_renewed_is_told_by_the_words_that_promise_or_without_the_old_day(
+    language: Language, old: str, said: str, text: str
+) -> None:
+    [change] = linked(told(("Anna", said), language=language), shown("a1", old, due=date(2024, 3, 8))).changes
+    assert (change.to, change.due_date, change.text) == ("renewed", "2024-03-30", text)
+    assert may_renew(change.quote)
+
+
+@pytest.mark.parametrize(
+    ("language", "open_items", "said"),
+    [
+        ("en", ("I'll send the contract by 12 March", "I'll send the invoice by 15 March"), "Got the contract"),
+        ("ru", ("Пришлю договор до 12 марта", "Пришлю счёт до 15 марта"), "Договор получил"),
+        ("zh", ("我3月12日前把合同发给你", "我3月15日前把发票发给你"), "合同收到了"),
+    ],
+)
+def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items: tuple[str, str], said: str) -> None:
+    first, second = (shown(f"a{n}", text, due=date(2024, 3, 9 + 3 * n)) for n, text in enumerate(open_items, 1))
+    assert [one.ref for one in linked(told(("Me", said), language=language), first, second).changes] == ["a1"]
+    assert linked(told(("Anna", open_items[1]), language=language), first).repeats == frozenset()

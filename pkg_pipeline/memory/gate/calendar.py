@@ -15,9 +15,10 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.calendar_rules import KINDS, Mention, Row
 from pkg_pipeline.memory.gate.number_words import spelled
-from pkg_pipeline.memory.languages import folders, patterns, table
+from pkg_pipeline.memory.languages import entries, folders, patterns, table
 
 MOST_CHARS: Final = 4000
+NEAR_CHARS: Final = 40
 EXACT: Final = frozenset({"date", "offset", "weekday", "day", "range"})
 """Kinds that name single days."""
 
@@ -57,16 +58,31 @@ def mentions(text: str, base: date) -> tuple[Mention, ...]:
                     continue
                 if match.groupdict().get("by") and made.kind in EXACT:
                     made = replace(made, before=frozenset(day - timedelta(days=1) for day in made.days))
+                if made.kind == "in" and counts_from_event(plain, match.start(), match.end()):
+                    made = replace(made, days=frozenset(), span=None)
                 taken[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
                 found.append(made)
     return tuple(found)
+
+
+@cache
+def _since() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    behind, before = ("|".join(one[key] for _, one in entries("calendar", "since")) for key in ("behind", "before"))
+    return re.compile(behind), re.compile(f"(?:{before})$")
+
+
+def counts_from_event(text: str, start: int, end: int) -> bool:
+    """Whether a count of days is counted from something that has no day here ("30 days after delivery")."""
+    behind, before = _since()
+    near = text[max(0, start - NEAR_CHARS) : start].casefold()
+    return behind.match(text[end : end + NEAR_CHARS].casefold()) is not None or before.search(near) is not None
 
 
 def blanked(text: str, base: date) -> str:
     """The text in digits without the days it names: what is left counts."""
     plain = spelled(text[:MOST_CHARS])
     for mention in mentions(text, base):
-        if mention.kind not in ("in", "ago", "now", "year"):
+        if mention.kind not in ("in", "ago", "now", "year", "anchor"):
             plain = plain.replace(mention.text, " ; ", 1)
     return plain
 
@@ -82,7 +98,15 @@ class SaidDays:
 
     @property
     def days(self) -> frozenset[date]:
-        return frozenset(day for one in self.mentions if one.kind != "now" for day in one.all_days) | self.completed
+        plain = frozenset(day for one in self.mentions if one.kind != "now" for day in one.all_days)
+        return plain | self.completed | self.shifted
+
+    @property
+    def shifted(self) -> frozenset[date]:
+        """Days told by their distance from another one ("the day before") that is named there or around."""
+        shifts = {one.shift for one in self.mentions if one.shift}
+        named = {day for one in (*self.mentions, *self.around) if one.kind in EXACT for day in one.days}
+        return frozenset(day + timedelta(days=shift) for day in named for shift in shifts)
 
     @property
     def completed(self) -> frozenset[date]:
@@ -125,13 +149,13 @@ def unsaid_day(text: str, said: SaidDays) -> str | None:
 
 def follows_due(due: date, said: SaidDays) -> bool:
     """Whether a due date is one of the days that the messages name."""
-    return any(due in one.days | one.before for one in said.mentions) or due in said.completed
+    return any(due in one.days | one.before for one in said.mentions) or due in said.completed | said.shifted
 
 
 def _is_said(mention: Mention, said: SaidDays) -> bool:
     days = said.days
     match mention.kind:
-        case "now" | "ago":
+        case "now" | "ago" | "anchor":
             return True
         case "year":
             return any(day.year in said.years for day in mention.days)

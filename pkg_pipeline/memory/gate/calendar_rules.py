@@ -33,6 +33,8 @@ class Mention:
     has_year: bool = False
     before: frozenset[date] = frozenset()
     """Days that may be meant by "before" another."""
+    shift: int = 0
+    """So many days from another day that is named ("the day before")."""
 
     @property
     def all_days(self) -> frozenset[date]:
@@ -115,6 +117,17 @@ def _offset(base: date, _said: Groups, row: Row, text: str) -> Mention:
     return Mention("offset", text, frozenset({base + row.value * _DAY}))
 
 
+def _fixed(base: date, _said: Groups, row: Row, text: str) -> Mention:
+    """A feast of the same day each year."""
+    month, day = map(int, row.value.split("-"))
+    return Mention("date", text, frozenset({_nearest(base, month, day)}))
+
+
+def _anchor(_base: date, _said: Groups, row: Row, text: str) -> Mention:
+    """Days before or after another one that is named elsewhere: ``shift``."""
+    return Mention("anchor", text, frozenset(), shift=row.value)
+
+
 def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
     number = _value(row, "weekdays", said["w"])
     monday = base - base.weekday() * _DAY
@@ -135,11 +148,12 @@ def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
 
 
 def _weekday_on(base: date, said: Groups, row: Row, text: str) -> Mention:
-    """A week after the coming weekday, or the weekday of the next week."""
+    """So many weeks after the coming weekday, or the weekday of the week so many weeks on."""
+    weeks = int(said.get("n") or row.value or 1)
     number = _value(row, "weekdays", said.get("w") or said.get("w2"))
     coming = base + ((number - base.weekday() - 1) % 7 + 1) * _DAY
     monday = base - base.weekday() * _DAY
-    return Mention("weekday", text, frozenset({coming + 7 * _DAY, monday + (7 + number) * _DAY}))
+    return Mention("weekday", text, frozenset({coming + 7 * weeks * _DAY, monday + (7 * weeks + number) * _DAY}))
 
 
 def _of_month(base: date, said: Groups, row: Row, text: str) -> Mention:
@@ -256,6 +270,8 @@ KINDS: Final[dict[str, Callable[[date, Groups, Row, str], Mention]]] = {
     "range": _range,
     "slashed": _slashed,
     "offset": _offset,
+    "fixed": _fixed,
+    "anchor": _anchor,
     "weekday": _weekday,
     "weekday_on": _weekday_on,
     "of_month": _of_month,

@@ -6,15 +6,16 @@ Each function returns the published record or None, with reasons in the ``DropLo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from pkg_pipeline.memory.gate.amounts import COMPARED_DIGITS
+from pkg_pipeline.memory.gate.calendar import mentions
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.fact_values import day_of, is_of_type, is_over, is_wished, written_day
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.number_words import dictated, folded
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
 from pkg_pipeline.memory.gate.wording import said_elsewhere
@@ -151,7 +152,7 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
             return span.strip()
     wanted = digits(value)
     is_number = len(wanted) >= _PHONE_DIGITS and not any(character.isalpha() for character in value)
-    if is_number and any(wanted[-COMPARED_DIGITS:] in digits(message.text) for message in evidence.messages):
+    if is_number and any(wanted[-COMPARED_DIGITS:] in said for said in _numbers_said(evidence)):
         return value.strip()
     plain = "".join(value.split()).casefold()
     is_code = len(plain) > COMPARED_DIGITS and any(map(str.isdigit, plain))
@@ -159,11 +160,19 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
         return value.strip()
     if _is_day_in(value, evidence, checker):
         return value.strip()
-    parts = _PART.findall(folded(value))
+    parts = _PART.findall(folded(value.replace("_", " ") if "@" in value else value))
     said = (_PART.findall(folded(message.text)) for message in evidence.messages)
     spare = len(parts) - 1 if "@" in value else 1  # a mail spelt in words has "dot" and "at" between its parts
     is_said = len(parts) > 1 and any(_stand_together(parts, one, str.__eq__, spare) for one in said)
     return value.strip() if is_said else None
+
+
+def _numbers_said(evidence: Evidence) -> Iterator[str]:
+    """The digits of each cited message, of all of them in a row, and those told in words."""
+    texts = [message.text for message in evidence.messages]
+    yield from map(digits, texts)
+    yield digits("".join(texts))
+    yield from (digits(dictated(text)) for text in texts)
 
 
 def _is_declined_in(value: str, evidence: Evidence) -> bool:
@@ -195,4 +204,14 @@ def _is_day_in(value: str, evidence: Evidence, checker: Checker) -> bool:
         return False
     days = checker.testimony(evidence.messages, ()).days.days
     year, month, day = found
-    return any((one.month, one.day) == (month, day) and year in (0, one.year) for one in days)
+    if any((one.month, one.day) == (month, day) and year in (0, one.year) for one in days):
+        return True
+    return not year and any(_is_day_apart(month, day, message.text, checker) for message in evidence.messages)
+
+
+def _is_day_apart(month: int, day: int, text: str, checker: Checker) -> bool:
+    """Whether a text names a month and, apart from it, a day of it ("in June, the 21st")."""
+    named = mentions(text, checker.source.messages[-1].sent_at.date())
+    spans = [one.span for one in named if one.span is not None and one.span[0].day == 1]
+    is_month = any(span[0].month == month == span[-1].month for span in spans)
+    return is_month and re.search(rf"(?<!\d){day}(?!\d)", text) is not None

@@ -48,6 +48,11 @@ def _phrases() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 @cache
+def _dictated() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(row[0]), row[1]) for _, rows in entries("quantities", "dictated") for row in rows)
+
+
+@cache
 def _turned() -> re.Pattern[str]:
     """A counted thing before its number: "часов в девять"."""
     words = "|".join(words for _, words in entries("quantities", "before"))
@@ -72,6 +77,14 @@ def spelled(text: str, *, loosely: bool = False) -> str:
     for pattern, meaning in _phrases():
         plain = pattern.sub(meaning, plain)
     return _turned().sub(r"\2 \1", _han_as_digits(_words_as_digits(plain, loosely=loosely)))
+
+
+def dictated(text: str) -> str:
+    """The text with digits in place of their words as numbers to call are told: "oh seven double nine"."""
+    plain = folded(text)
+    for pattern, meaning in _dictated():
+        plain = pattern.sub(meaning, plain)
+    return spelled(plain)
 
 
 def shown(value: float) -> str:

@@ -163,7 +163,7 @@ class Known:
         if keys(word) & self._named_keys or folded(word) in folded(self._han):
             return True
         return word.isascii() and any(
-            skeleton(word.casefold()) in _spoken(text) for text in self._texts if _HAN_RUN.search(text)
+            skeleton(word.casefold()) in spoken(text) for text in self._texts if _HAN_RUN.search(text)
         )
 
     def stranger(self, text: str) -> str | None:
@@ -205,7 +205,7 @@ def _han_names() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1024)
-def _spoken(text: str) -> str:
+def spoken(text: str) -> str:
     """How the Chinese of a text sounds, without spaces."""
     import pypinyin
 

@@ -10,9 +10,10 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.wording import tokens
+from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import HAN
+from pkg_pipeline.memory.text.normalise import sentences
 
 _CLAUSE: Final = re.compile(r"[,;:.!?，。；：！？、\n()«»\"“”…—–]+")
 SHORT_DENIAL: Final = 2
@@ -104,6 +105,12 @@ def after_denial(text: str) -> str:
     return plain[found.end() :] if found else ""
 
 
+def refusal_in(text: str) -> str | None:
+    """The word of a text that refuses without a denial, or None."""
+    found = _signs().refuses.search(_signs().spared.sub(" , ", folded(text).replace("’", "'")))
+    return None if found is None else found.group()
+
+
 @cache
 def modal() -> frozenset[str]:
     """Meanings of verbs that say nothing without another (can, will, хочу)."""
@@ -125,6 +132,8 @@ def _end_of_reach(clause: str, at: int) -> int:
 def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
     """A word of ``text`` that denies what was said plainly, or says plainly what was denied; None if there is none."""
     mine = polarity(text)
+    if mine.denies and (left_out := _denied_of_what_is_left_out(text, said)) is not None:
+        return left_out
     theirs = [polarity(one) for one in said]
     denied = frozenset(
         one for text_said, other in zip(said, theirs, strict=True) for one in _denied_in(text_said, other)
@@ -155,6 +164,33 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
         if turned:
             return _word(text, turned)
     return opposite(text, said)
+
+
+@cache
+def _only() -> re.Pattern[str]:
+    return re.compile("|".join(whole(table(language, "polarity")["only"]) for language in folders("polarity")))
+
+
+def _denied_of_what_is_left_out(text: str, said: Sequence[str]) -> str | None:
+    """A word of ``text`` that denies what a sentence leaves out of its denial ("not the door, only the walls")."""
+    clauses = [content(one) for one in _CLAUSE.split(folded(text)) if polarity(one).denies]
+    for sentence in (one for each in said for one in sentences(each)):
+        plain = _signs().spared.sub(" , ", folded(sentence).replace("’", "'"))
+        cuts = [piece for clause in _CLAUSE.split(plain) for piece in _pieces(clause)]
+        denied = [content(piece) for piece, is_only in cuts if not is_only and polarity(piece).denies]
+        kept = frozenset(
+            one for piece, is_only in cuts if is_only and not polarity(piece).denies for one in content(piece)
+        ).difference(*denied)
+        for clause in clauses:
+            if denied and clause & kept and not any(clause >= one for one in denied):
+                return _word(text, clause & kept)
+    return None
+
+
+def _pieces(clause: str) -> list[tuple[str, bool]]:
+    """A clause up to its first "only", and from there on: whether it is that."""
+    found = _only().search(clause)
+    return [(clause, False)] if found is None else [(clause[: found.start()], False), (clause[found.end() :], True)]
 
 
 def _denied_in(text: str, said: Polarity) -> frozenset[str]:

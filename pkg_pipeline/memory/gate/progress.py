@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.calendar import EXACT, blanked, mentions
-from pkg_pipeline.memory.gate.duty import agrees, behind, found, has, parts_of, refuses
+from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
 from pkg_pipeline.memory.gate.things import tells
@@ -16,13 +16,15 @@ from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import SourceMessage
-from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
 FORWARD = ("promise", "moves", "ask", "condition", "not_done", "unreal", "later_time", "delayed", "plans", "not_yet")
 """Signs of what is still to come."""
 ANY_DAY = date(2026, 1, 1)
 _FIGURE = re.compile(r"\d")
+BARE = 3
+"""Words of an answer that only names a thing."""
 ASKED_WITHIN = 3
 """So many messages back stands the question that a bare yes answers."""
 
@@ -108,7 +110,9 @@ def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> 
     about = [part for part in parts if _names_same(part, matter)]
     if not about and any(is_question(one) and _names_same(one, matter) for one in said):
         return any(_names_other(part, wanted) for part in parts)
-    return bool(about) and all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+    if not about or (any(_is_completed(part) for part in parts[parts.index(about[-1]) + 1 :])):
+        return False
+    return all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
 
 
 def _names_same(part: str, matter: str) -> bool:
@@ -156,21 +160,30 @@ def _before(message: SourceMessage, messages: Sequence[SourceMessage]) -> Sequen
     return [one for one in messages if one.number < message.number]
 
 
-def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> bool:
-    """Whether a message says yes to "is it done?", or thanks for what was not merely promised."""
+def acknowledges(
+    message: SourceMessage, before: Sequence[SourceMessage], *, is_of: Callable[[str], bool] = lambda _: True
+) -> bool:
+    """Whether a message says yes to "is it done?", or thanks for what was not merely promised.
+
+    ``is_of``: whether the question, or what the thanks are for, is of the matter.
+    """
     first = next(iter(parts_of(message.text)), "")
     asked = [m for m in before[-ASKED_WITHIN:] if m.sender.entity_id != message.sender.entity_id]
     if is_question(first) or is_open(first) or (has("later_time", first) and not has("completed", first)):
         return False
-    if has("affirms", first) and any(_asks_if_done(m.text) for m in asked):
+    if has("admits", message.text) and not tells_completed(message.text):
+        return False
+    if has("affirms", first) and any(_asks_if_done(m.text) and is_of(m.text) for m in asked):
         return True
     if not any(has("received", part) and not is_open(part) for part in _told(message.text)):
+        return False
+    if asked and not is_of(message.text) and not is_of(asked[-1].text):
         return False
     return not asked or not (is_open(asked[-1].text) or is_question(asked[-1].text))
 
 
 def _asks_if_done(text: str) -> bool:
-    asked = [one for one in sentences(text) if is_question(one)]
+    asked = [one for one in sentences(text) if is_question(one) and not has("was_due", one)]
     return any(has("completed", one) or has("asks_if_done", one) for one in asked)
 
 
@@ -237,7 +250,7 @@ def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[Source
             return "was only asked, offered or wished"
     if following is not None and following.sender.entity_id != messages[-1].sender.entity_id and refuses(following):
         return "was refused"
-    if is_put_off(messages):
+    if was_put_off(messages):
         return "was put off or refused"
     return None
 
@@ -277,7 +290,23 @@ def _only_refuses(text: str) -> bool:
     return has("refusal", text) and not any(puts)
 
 
-def is_put_off(messages: Sequence[SourceMessage]) -> bool:
+def accepts(message: SourceMessage) -> bool:
+    """Whether an answer says yes, promises, tells it as done, or names no more than when or what."""
+    parts = [part for part in parts_of(message.text) if not is_question(part) and not has("condition", part)]
+    if any(has("promise", part) or _is_completed(part) or _says_yes(part) for part in parts):
+        return True
+    if _LINK_OR_NUMBER.search(message.text):
+        return True
+    is_no = any(has("refusal", part) or polarity(part).denies for part in parts)
+    size = word_count(message.text)
+    return bool(parts) and not is_no and (size <= BARE or (size <= SHORT_ANSWER and _names_when(message.text)))
+
+
+def _says_yes(part: str) -> bool:
+    return has("agrees", part) and not has("refusal", part) and not polarity(part).denies
+
+
+def was_put_off(messages: Sequence[SourceMessage]) -> bool:
     """Whether what one asked or wished got a condition, a second thought or a refusal for the other's last word."""
     first, last = messages[0], messages[-1]
     if first.sender.entity_id == last.sender.entity_id or not any(map(_proposes, messages[:-1])):

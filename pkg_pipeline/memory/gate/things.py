@@ -10,7 +10,7 @@ from typing import Final
 from pkg_pipeline.memory.gate.amounts import is_unit
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import polarity
-from pkg_pipeline.memory.gate.wording import tokens
+from pkg_pipeline.memory.gate.wording import meaning, thing_meanings, tokens
 from pkg_pipeline.memory.languages import entries, word_set
 from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 
@@ -44,7 +44,7 @@ def tells(word: str) -> bool:
         return said.denies
     if is_han(word):
         return all(one in word_set("meanings", "tells") for one in word)
-    if is_cyrillic(word) and len(word) > _SHORTEST and _verbs().search(word):
+    if is_cyrillic(word) and len(word) > _SHORTEST and meaning(word) not in thing_meanings() and _verbs().search(word):
         return True
     begins = word_set("meanings", "tells")
     shortest = max(1, len(word) - LONGEST_ENDING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsu
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
+from pkg_pipeline.memory.gate.labels import other_label, unsaid_label
 from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
@@ -22,18 +23,15 @@ from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, other_total, said_in, unsaid, unsaid_rate
+from pkg_pipeline.memory.gate.series import other_end, other_order
 from pkg_pipeline.memory.gate.shown import is_far, retelling, says_too_little, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
-from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 from pkg_pipeline.memory.text.speech import fluent
-
-_ALIKE = str.maketrans("авекмнорстух", "abekmhopctyx")
-
 
 FREE_WORDS = 8
 """A sentence about a whole talk may have so many content words that nobody said."""
@@ -42,6 +40,7 @@ FREE_WORDS = 8
 FAR = 5
 """So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
+OTHER_VARIANT = "names another variant than its messages"
 AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
 """A name with digits beside its letters, or a telephone's: never a mere number."""
@@ -148,6 +147,8 @@ class Testimony:
             return None
         if (word := outdated(text, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
+        if (label := other_label(text, quote, self.texts)) is not None:
+            return Fault(OTHER_VARIANT, label)
         return self.figures(text) or self.turned(text, quote) or self.misplaced(text, quote) or self.invented(text)
 
     @cached_property
@@ -222,10 +223,13 @@ class Testimony:
             return Fault("names another rate than its messages", rate)
         if not self.is_digest and (word := misbound(plain, self.messages, self.bases)) is not None:
             return Fault("says of one thing what its messages say of another", word)
-        if not self.is_digest and (word := other_total(plain, [message.text for message in self.messages])) is not None:
+        said = [message.text for message in self.messages]
+        if not self.is_digest and (word := other_order(rest, said) or other_end(rest, said)) is not None:
             return Fault("says of one thing what its messages say of another", word)
-        if (label := _unsaid_label(text, self.texts)) is not None:
-            return Fault("names another variant than its messages", label)
+        if not self.is_digest and (word := other_total(plain, said)) is not None:
+            return Fault("says of one thing what its messages say of another", word)
+        if (label := unsaid_label(text, self.texts)) is not None:
+            return Fault(OTHER_VARIANT, label)
         if (name := self.known.stranger(text)) is not None:
             return Fault("holds a name that its messages do not", name)
         return None
@@ -319,31 +323,8 @@ class Testimony:
         is_timed = bool(self.said.clocks) and not self.days.mentions
         return is_timed and any(0 <= (due - base).days <= 1 for base in self.bases)
 
-
-@cache
-def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    words = [source for _, source in entries("quantities", "labels")]
-    spaced = "|".join(source for source in words if not re.search(f"[{HAN}]", source))
-    han = "|".join(source for source in words if re.search(f"[{HAN}]", source))
-    return (
-        re.compile(rf"(?<!\w)(?:{spaced})\w{{0,3}} [«\"'“(]?(?P<after>[a-zа-я])(?!\w)"),
-        re.compile(rf"(?<![a-z])(?P<before>[a-z甲乙丙丁]) ?(?:{han})|(?:{han}) ?(?P<behind>[a-z甲乙丙丁])(?![a-z])"),
-    )
-
-
-_LETTER = re.compile(r"(?<![A-Za-zА-Яа-яЁё_\d])[A-ZА-Я](?![A-Za-zА-Яа-яЁё_]|\.)|[甲乙丙丁]")
-
-
-def _unsaid_label(text: str, said: Sequence[str]) -> str | None:
-    """The first label of one letter ("option B") that was not said, or None."""
-    told = {letter for one in said for letter in _letters(one)} | {
-        match.group().casefold().translate(_ALIKE) for one in said for match in _LETTER.finditer(one)
-    }
-    return next((letter for letter in _letters(text) if letter not in told), None)
-
-
-def _letters(text: str) -> list[str]:
-    plain = folded(text)
-    found = [match for pattern in _labels() for match in pattern.finditer(plain)]
-    letters = (next(group for group in match.groups() if group) for match in found)
-    return [letter.translate(_ALIKE) for letter in letters]
+    def names_another(self, text: str, due: date | None) -> bool:
+        """Whether a text names single days, and not this one."""
+        base = self.bases[-1]
+        named = [one.all_days for one in mentions(self.without_names(text), base) if one.kind in EXACT]
+        return bool(named) and not any(due in days for days in named)

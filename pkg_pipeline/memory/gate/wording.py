@@ -50,6 +50,12 @@ def _meanings() -> tuple[dict[str, str], dict[str, str], int]:
     return begins, han, max(map(len, begins), default=0)
 
 
+@cache
+def thing_meanings() -> frozenset[str]:
+    """Meanings with several words that are not of deeds."""
+    return content(" ".join(word_set("meanings", "things")))
+
+
 @lru_cache(maxsize=65_536)
 def meaning(word: str) -> str:
     """The meaning of a folded word: of its longest known beginning, else its first letters."""

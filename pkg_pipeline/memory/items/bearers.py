@@ -8,11 +8,11 @@ from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, Scene, follows, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, has
 from pkg_pipeline.memory.gate.foreign import digits, without_addresses
-from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
+from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, name_keys, others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Unit, clauses_of, is_question, meant
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known, find_person
@@ -25,6 +25,7 @@ from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _CLAUSES = re.compile(r"[,;.!?](?=\s)|[，。；！？\n]")
+_HAN_PAUSE = re.compile(r"(?<=[\u3400-\u9fff])\s+")
 COMPARED_DIGITS = 6
 """Digits at the end of a number by which it is known in a text."""
 NEAR = (20, 45, 200)
@@ -60,7 +61,22 @@ class Bearers:
         if item.kind == "action_item" and self._is_of_another(named, item.text):
             reason = "its owner is not who promises or is asked"
             return self.log.note(part, reason, item.owner_name or item.owner, may_mend=True)
+        alone = self._who_promises_alone(item.text) if named.owner == "both" and item.kind == "action_item" else None
+        if alone is not None:
+            self.log.note(f"{part}.owner", "is both where one promises; it is theirs")
+            return Owner("self" if alone.is_self else "them", alone)
         return named
+
+    def _who_promises_alone(self, text: str) -> Person | None:
+        """Who promises by the quoted words, where no cited word joins another in the deed."""
+        quoted = self.checker.testimony(self.evidence.messages, self.people).spoken.quoted(self.evidence.quote)
+        senders = {unit.message.sender for unit in quoted}
+        said = [text, *(unit.sentence for unit in quoted)]
+        others = [m.text for m in self.evidence.messages if m.sender not in senders]
+        joins = any(has("together", one) for one in (*said, *others)) or any(has("promise", one) for one in others)
+        joins |= any(has("ask", m.text) or has("too", m.text) for m in self.evidence.messages)
+        is_promised = any(has("promise", unit.sentence) and not unit.is_question for unit in quoted)
+        return next(iter(senders)) if is_promised and not joins and len(senders) == 1 else None
 
     def _named_owner(self, item: CandidateItem) -> Owner | str:
         mine = next((person for person in self.people if person.is_self), None)
@@ -101,6 +117,16 @@ class Bearers:
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
 
+    def is_told_of_another(self, owner: Owner, text: str) -> bool:
+        """Whether a text names another as the one who is to do what the owner is to do."""
+        if owner.owner == "both" or (owner.person is None and owner.name is None):
+            return False
+        name = owner.person.name if owner.person is not None else owner.name or ""
+        spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
+        scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
+        subject = subject_of(next(iter(clauses_of(text)), text), scene)
+        return subject is not None and not subject.is_same(Named(0, len(name), name, owner.person))
+
     def is_only_claimed(self, owner: Owner, messages: Iterable[SourceMessage]) -> bool:
         """Whether what the owner of this memory is said to owe or to have settled rests on words of others alone."""
         if owner.owner not in ("self", "both") or any(m.sender.is_self for m in self.evidence.messages):
@@ -121,7 +147,10 @@ class Bearers:
         wanted = meant(text)
         first = next((m for m in self.evidence.messages if wanted & meant(m.text)), self.evidence.messages[0])
         own = next((m for m in self.evidence.messages if m.sender.entity_id == found), None)
-        if own is not None and own.number > first.number:
+        figures = {one for one in wanted if one.startswith("#")}
+        named = [m for m in self.evidence.messages if figures & meant(m.text)]
+        is_without = bool(named) and own is not None and not figures & meant(own.text)
+        if own is not None and (own.number > first.number or is_without):
             return self.log.note(part, "did not say it first", name or "")
         return found
 
@@ -201,8 +230,9 @@ def is_about(
     text = text.replace(relatives, " ") if relatives else text
     if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
+    is_sender &= not any(follows(other, text, "reached_by") for other in named)
     if named:
-        return is_sender and any(not is_nominative(other) for other in named)
+        return is_sender and any(not is_nominative(other) and not follows(other, text, "has_it") for other in named)
     if shows("theirs", text) or shows("him", text):
         return not is_sender and (person is None or len(people) > DIRECT)
     if shows("yours", text):
@@ -213,10 +243,50 @@ def is_about(
     return is_sender or person is None or any(map(one.is_same, told))
 
 
+def is_own_contact(value: str, evidence: Evidence, checker: Checker) -> bool:
+    """Whether nothing right before a number or an address makes it another's than the sender's.
+
+    Who is named in other clauses does something else ("new number 07700 900159, mum took me off her plan").
+    """
+    message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
+    if message is None:
+        return False
+    people, sender = checker.source.participants, message.sender
+    spoken = checker.testimony(evidence.messages, people).spoken
+    unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
+    begins = value.split(",")[0]
+    clauses = _CLAUSES.split(message.text)
+    leads = ((_before(begins, one), at) for at, one in enumerate(clauses))
+    lead, at = next(((lead, at) for lead, at in leads if lead is not None), (None, 0))
+    clause = clauses[at]
+    if lead is None or _sign_before(begins, clause) not in ("none", "mine"):
+        return False
+    before = message.text[: message.text.find(clause) + len(lead)]
+    if not shows("mine", before) and _asked_of(spoken, unit) == "theirs":
+        return False
+    scene = Scene(spoken, people, others_named(spoken.texts, people))
+    own = Named(0, len(sender.name), sender.name, sender)
+    if _is_anothers_mail(value, own, scene):
+        return False
+    near = _HAN_PAUSE.split(lead.strip())[-1]
+    beside = [one.strip() for one in (*clauses[max(0, at - 1) : at], *clauses[at + 1 : at + 2])]
+    named = [one for text in beside for one in scene.names(text) if one.word == text]  # a name alone
+    meant = (*named, *(one for one in scene.names(near) if is_known(one)))
+    return all(own.is_same(one) or _has_surname(sender, one.word) for one in meant)
+
+
+def _has_surname(person: Person, full_name: str) -> bool:
+    """Whether somebody listed by a surname may have a full Chinese name ("小蔡", "蔡文斌")."""
+    is_full = len(full_name) in range(2, 4) and is_han(full_name[0])
+    return is_full and re.search(rf"[小老阿]{full_name[0]}|{full_name[0]}$", person.name) is not None
+
+
 def _is_anothers_mail(value: str, one: Named, scene: Scene) -> bool:
-    """Whether a mail has the name of somebody else: ilya@grom.example is nobody's but Ilya's."""
+    """Whether a mail has the name of somebody else of the talk: ilya@grom.example is nobody's but Ilya's."""
     named = [other for other in scene.names(value) if is_known(other)] if "@" in value else []
-    return bool(named) and not any(map(one.is_same, named))
+    said = {key for text in scene.spoken.texts for key in name_keys(without_addresses(text)) if len(key) > KIN_STEM - 1}
+    meant = [other for other in named if other.person is not None or name_keys(other.word) & said]
+    return bool(meant) and not any(map(one.is_same, meant))
 
 
 def _asked_of(spoken: Sentences, unit: Unit) -> str | None:

@@ -11,9 +11,12 @@ from pkg_pipeline.memory.gate.fact_values import is_wished
 from pkg_pipeline.memory.gate.items import check_fact
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
-from pkg_pipeline.memory.items.bearers import is_about, unnamed
+from pkg_pipeline.memory.items.bearers import is_about, is_own_contact, unnamed
 from pkg_pipeline.memory.items.records import ReadFact
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+
+CONTACTS = frozenset({"phone", "email", "address", "account"})
+"""Types whose values only the words right before them give to somebody."""
 
 
 def read_fact(
@@ -55,6 +58,9 @@ def read_fact(
 
 def _is_whose(fact: CandidateFact, about: Person | None, name: str, evidence: Evidence, checker: Checker) -> bool:
     if fact.fact_type == "birthday" and is_wished(fact.value, evidence, checker):
+        return True
+    is_own = about is not None and any(about == message.sender for message in evidence.messages[-1:])
+    if is_own and fact.fact_type in CONTACTS and is_own_contact(fact.value, evidence, checker):
         return True
     # whom a family fact names beside whom it is about
     relatives = fact.value if fact.fact_type == "family" else ""

@@ -45,6 +45,9 @@ LONGEST_TEXT = 300
 """Characters of an item's text."""
 CLAIMED = Fault("is said by others alone of the owner of this memory, who agrees to nothing", "")
 
+OTHER_DAY = Fault("names another day than its due date", "")
+OTHERS = Fault("names another than its owner as the one to do it", "")
+
 
 def check_reading(candidate: CandidateReading, source: ReadingInput, *, is_measured: bool = False) -> GatedReading:
     """What of an answer may be kept, a reading for each talk in order. Idempotent; never loses all for one fault.
@@ -133,7 +136,13 @@ class _Gate:
             return None
         replaced = self._replaced(item, part)
         is_claimed = not self.is_measured and people.is_only_claimed(owner, self.source.messages)
-        text = self._told(item.text, evidence, part, replaced, CLAIMED if is_claimed else None)
+        due = due_of(item.due_date, evidence, part, self.checker, self.log)
+        unlike = CLAIMED if is_claimed else None
+        if (item.due_date or "").strip() and self._testimony(evidence, ()).names_another(item.text, due):
+            due, unlike = None, OTHER_DAY
+        if item.kind == "action_item" and people.is_told_of_another(owner, item.text):
+            unlike = OTHERS
+        text = self._told(item.text, evidence, part, replaced, unlike)
         if text is None:
             return None
         if (reason := unsettled(item.kind, item.text, evidence, self.source.messages)) is not None:
@@ -145,7 +154,7 @@ class _Gate:
             owner=owner.owner,
             owner_entity_id=None if owner.person is None or owner.owner == "self" else owner.person.entity_id,
             owner_name=owner.name,
-            due_date=due_of(item.due_date, evidence, part, self.checker, self.log),
+            due_date=due,
             importance=item.importance,
             quote=evidence.quote,
             message_ids=self._ids(evidence, talk),
@@ -263,7 +272,10 @@ class _Gate:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
-        languages = {detect([message.text for message in evidence.messages]), *(t.language for t in self._talks(evidence))}
+        languages = {
+            detect([message.text for message in evidence.messages]),
+            *(t.language for t in self._talks(evidence)),
+        }
         if (reason := self.checker.words(text, also_in=languages)) is not None:
             return Fault(reason, "")
         return testimony.fault(text, evidence.quote)

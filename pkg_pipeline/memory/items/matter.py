@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -12,17 +13,21 @@ from pkg_pipeline.memory.gate.calendar import blanked
 from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.people import spoken
 from pkg_pipeline.memory.gate.progress import acknowledging, names_thing
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
 from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.normalise import STEM_LETTERS, sentences
+from pkg_pipeline.memory.text.topic_words import skeleton
 
 SPOKEN_OF: Final = 3
 """So many messages back a matter is still spoken of."""
 LEAST_SUM: Final = 100
 SHORTEST_STEM: Final = 3
+_FILE_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _OWNED: Final = "的"
 _SUFFIXES: Final = "子头儿"
 """Characters that only end words for things."""
@@ -38,6 +43,8 @@ class Matter:
     words: str
     day: date
     names: frozenset[str]
+    text: str = ""
+    """Its words without the quote that they rest on."""
 
     @property
     def meanings(self) -> frozenset[str]:
@@ -80,6 +87,12 @@ class Matter:
         told = tokens(blanked(text, self.day))
         return [word for word, one in told if one and one not in spared and not _is_yes(word)]
 
+    def is_in_file(self, name: str) -> bool:
+        """Whether the name of a file has a word of the matter, in Latin letters too ("akt_podpisan.pdf")."""
+        said = {skeleton(word)[:STEM_LETTERS] for word, one in tokens(self.words) if one}
+        named = [skeleton(word)[:STEM_LETTERS] for word in _FILE_WORD.findall(name.rpartition(".")[0].casefold())]
+        return any(word in said for word in named) or any(len(word) > SHORTEST_STEM and word in spoken(self.words) for word in named)
+
     def has_sum_of(self, text: str) -> bool:
         return bool(_sums(self.words) & _sums(blanked(text, self.day)))
 
@@ -102,6 +115,20 @@ class Matter:
         others = self.things_beside(part)
         return not is_deed and any(word in others for word, _ in told[:place])
 
+    def is_of_other(self, part: str) -> bool:
+        """Whether a clause names a thing of the matter as one of another thing, or the reverse ("photos of the house"),
+        and not all things of the matter.
+        """
+        things = {one for word, one in tokens(self.text) if one and names_thing(word) and not tells(word)}
+        said = {one for _, one in tokens(part)}
+        if all(_is_said(one, said) for one in things - self.names) and not is_han(part[:1]):
+            return False
+        mine = [one for one in self.names_in(part) if names_thing(one)]
+        others = [one for one in self.things_beside(part) if len(one) > SHORTEST_STEM or not is_cyrillic(one)]
+        plain = folded(part)
+        pairs = [pair for one in mine for other in others for pair in ((one, other), (other, one))]
+        return any(re.search(rf"{re.escape(a)}(?: of (?:the |my |your |our )?| |的){re.escape(b)}", plain) for a, b in pairs)
+
     def things_beside(self, part: str) -> frozenset[str]:
         """The words of a clause for things that are not of the matter."""
         return frozenset(one for one in self.others_in(part) if (names_thing(one) or is_han(one)) and not tells(one))
@@ -109,7 +136,7 @@ class Matter:
 
 def matter_of(texts: Sequence[str], day: date, people: Sequence[Person]) -> Matter:
     named = [*(person.name for person in people), *others_named(texts, tuple(people))]
-    return Matter(blanked(" ".join(texts), day), day, content(" ".join(named)))
+    return Matter(blanked(" ".join(texts), day), day, content(" ".join(named)), blanked(texts[0], day))
 
 
 def is_spoken_of(matter: Matter, quote: str, quoted: SourceMessage, talk: Sequence[SourceMessage]) -> bool:
@@ -125,6 +152,10 @@ def is_asked_for(matter: Matter, quoted: SourceMessage, talk: Sequence[SourceMes
     return before is not None and any(
         is_question(one) and matter.names_in(one, is_asked=True) for one in sentences(before.text)
     )
+
+
+def _is_said(one: str, said: Iterable[str]) -> bool:
+    return any(one == other or (is_cyrillic(one) and _is_form(one, other)) for other in said)
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -134,7 +134,7 @@ def _fold_cluster(cluster: str) -> str:
     if unicodedata.category(cluster[0]) == "Cf":
         return ""
     decomposed = unicodedata.normalize("NFD", cluster.translate(_TYPOGRAPHIC).replace("…", "..."))
-    return unicodedata.normalize("NFD", decomposed.casefold())
+    return unicodedata.normalize("NFD", decomposed.casefold()).replace("е\u0308", "е")  # ё is written either way
 
 
 def _joins(left: str, right: str) -> bool:

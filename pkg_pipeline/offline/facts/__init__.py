@@ -21,6 +21,8 @@ from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 
 MOST_FACTS = 40
+SURE = 0.9
+"""From which on an address known by its shape stands for what else its message says of addresses."""
 
 
 def find_facts(reading: Reading, embed: Embed | None = None) -> list[FoundFact]:
@@ -46,7 +48,9 @@ def _of_line(
     line: Line, reading: Reading, countries: Sequence[str], told: dict[int, list[FoundFact]]
 ) -> list[FoundFact]:
     contacts = list(contact_facts(line, reading, countries))
-    return [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *told.get(line.index, ())]
+    is_placed = any(fact.kind == "address" and fact.confidence >= SURE for fact in contacts)
+    words = [fact for fact in told.get(line.index, ()) if not is_placed or fact.kind != "address" or fact.is_ended]
+    return [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *words]
 
 
 def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.dates import FoundDate, find_dates
 from pkg_pipeline.offline.facts.found import FoundFact
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, marked
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, marked, role_in
 from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
@@ -23,9 +24,14 @@ BARE_WORDS: Final = 9
 SPOKEN_OF: Final = 6
 """Messages within which a day without its month is of the same month."""
 TAG_WORDS: Final = 4
-LOOSE: Final = ("in_days", "weekday")
+LOOSE: Final = ("in_days", "weekday", "span")
 _CLOCK: Final = re.compile(r"\d ?(?:am|pm)\b|\d[:.]\d\d|\bat \d|\bв \d|[\d一二三四五六七八九十]点", re.IGNORECASE)
 """A time of day: what is told is a party."""
+_HOUR: Final = re.compile(r"\b\d{1,2}[.:]\d\d ?[ap]m\b", re.IGNORECASE)
+"""An hour that looks like a day ("born 3.12am")."""
+_APART: Final = re.compile(r"[,;.!?，。；！？]|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
+"""Between clauses."""
+_NAME_FIRST: Final = re.compile(r"\W*(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})\b")
 _LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
 """A day of another calendar is another day each year."""
 _BORN: Final = re.compile(r"\bborn\b|родил|出生", re.IGNORECASE)
@@ -85,31 +91,66 @@ def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     if said is not None and after is not None and not find_dates(text, line.language, line.day):
         text = f"{text} {after.text}" if _BEGINS.match(after.text) else text
         whole = replace(sentence, text=text)
-    is_feast = said is not None and cue(line.language, "feast").search(text) is not None
+    text = _HOUR.sub(lambda hour: " " * len(hour.group()), text)
+    whole = replace(whole, text=text)
+    is_feast = cue(line.language, "feast").search(text) is not None and not any_cue("on_the_day").search(text)
     if said is None or is_feast or cue(line.language, "wished").match(text):
         return None
-    day = None if _LUNAR.search(text) else _only_day(whole, line, reading)
-    if day is None or cue(line.language, "unreal").search(text[: said.start()]):
+    day = None if _LUNAR.search(text) else _only_day(whole, line, reading, said.span())
+    if day is None or cue(line.language, "unreal").search(_APART.split(text[: said.start()])[-1]):
         return None
     whose = _nearest(text, said.span(), line, reading)
-    if whose.person is None and whose.name is None:
+    if whose.way == "own" and _BORN.match(text.strip()) and (child := _just_named(sentence, line)) is not None:
+        whose = by_name(child, reading, line.language)  # "Ivy arrived!! born on 7 May"
+    if whose.person is None and (whose.name is None or role_in(f"the {whose.name}", line.language)):
         return None
     if whose.way == "own" and day.kind in LOOSE and _BORN.search(text):
         return None  # nobody who writes was born yesterday
     return _fact(_value(day, text), whose, TOLD, sentence, line)
 
 
-def _only_day(sentence: Sentence, line: Line, reading: Reading) -> FoundDate | None:
-    """The only day that a sentence names exactly; without its month it is of the month spoken of just before."""
-    found = [_in_its_month(one, line, reading) for one in find_dates(sentence.text, line.language, line.day)]
+def _just_named(sentence: Sentence, line: Line) -> str | None:
+    """The name with which the sentence before begins."""
+    before = next((one for one in line.sentences if one.place == sentence.place - 1), None)
+    named = _NAME_FIRST.match(before.text) if before is not None else None
+    return None if named is None or cue(line.language, "no_name").match(named["who"]) else named["who"]
+
+
+def _only_day(
+    sentence: Sentence, line: Line, reading: Reading, said: tuple[int, int] | None = None
+) -> FoundDate | None:
+    """The only day that a sentence names exactly, or the only one in the clause of the word ``said`` for a birthday;
+    without its month it is of the month named before it, there or just before.
+    """
+    dates = _of_months(find_dates(sentence.text, line.language, line.day))
+    found = [_in_its_month(one, line, reading) for one in dates]
     vague = cue(line.language, "vague_day")
-    around = [sentence.text[max(0, one.start - 8) : one.end] for one in found]
+    around = [_APART.split(sentence.text[max(0, one.start - 8) : one.start])[-1] + " " for one in found]
+    around = [near + sentence.text[one.start : one.end] for near, one in zip(around, found, strict=True)]
     exact = [one for one, near in zip(found, around, strict=True) if not vague.search(near) and not one.is_deadline]
     if any(one.kind not in LOOSE for one in exact):
         exact = found = [one for one in exact if one.kind not in LOOSE]
     if any(one.kind in LOOSE for one in exact) and _CLOCK.search(sentence.text):
         return None
+    if said is not None and len({one.day for one in exact}) > 1:
+        gaps = [sentence.text[min(one.end, said[1]) : max(one.start, said[0])] for one in exact]
+        exact = found = [one for one, gap in zip(exact, gaps, strict=True) if not _APART.search(gap)]
     return exact[0] if len({one.day for one in exact}) == 1 and len(exact) == len(found) else None
+
+
+def _of_months(found: Sequence[FoundDate]) -> list[FoundDate]:
+    """Days with the month that is named before them ("in June, the 21st")."""
+    kept: list[FoundDate] = []
+    for one in found:
+        if one.kind == "year_end":
+            continue  # "this year"
+        if kept and kept[-1].kind == "named_month" and one.kind == "day_of_month":
+            month = kept.pop()
+            last = monthrange(month.day.year, month.day.month)[1]
+            day = month.day.replace(day=min(one.day.day, last))
+            one = replace(one, day=day, start=month.start, kind="day_and_month")
+        kept.append(one)
+    return kept
 
 
 def _in_its_month(found: FoundDate, line: Line, reading: Reading) -> FoundDate:

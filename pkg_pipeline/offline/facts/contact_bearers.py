@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person, is_first_name
+from pkg_pipeline.memory.languages.scripts import is_han
+from pkg_pipeline.offline.facts.address_bearers import of_address
 from pkg_pipeline.offline.facts.signatures import is_signed
 from pkg_pipeline.offline.facts.whose import (
     ASKED_BEFORE,
@@ -18,12 +20,15 @@ from pkg_pipeline.offline.facts.whose import (
     last_marked,
     marked,
     role_in,
+    said_of,
 )
 from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.reading import Line, Reading
 from pkg_pipeline.offline.weighing import is_question
 
 TOLD_BEFORE: Final = 2
+SPOKEN_OF: Final = 8
+"""Messages within which somebody was named whom a number is of ("his number")."""
 _BESIDE: Final = re.compile(
     r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+"
     r"(?:(?:(?<=\b[A-ZА-ЯЁ]\w)|(?<=\b[A-ZА-ЯЁ]\w\w))\.? [A-ZА-ЯЁ][\w-]+| [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$"
@@ -60,38 +65,67 @@ FORM_LINES: Final = 8
 
 def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
     """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
+    if kind == "address":
+        return of_address(span, line, reading)
     text = line.message.text
     before, start, end, after = span
     if kind in ("phone", "account") and (payee := _PAYEE.match(text[end:after])):
         end += payee.end()  # as a bank writes whose a number is
     lead, tail = _FULL_DAY.split(text[before:start])[-1], text[end:after]
-    head = text.rfind("\n", 0, start) + 1
-    label = text[max(before, head) : end]
     if _is_said_own(kind, lead, line, reading):
         return Whose("own", line.speaker)
+    label = text[max(before, text.rfind("\n", 0, start) + 1) : end]
     if any_cue("closes").search(label):
         return Whose("signed", line.speaker)
-    found = _labelled(label, line, reading)
+    if (spelt := _spelt(kind, value, reading)).way != "unsaid":
+        return spelt
+    found = _before(kind, label, line, reading)
     if kind == "phone" and found.name is not None and _is_form(line, reading):
         return Whose("asked", line.speaker)
-    if found.way == "unsaid" and line.language == "zh":
-        found = _labelled(_ENDED.split(label)[-1], line, reading)
     if found.way == "unsaid" and is_signed(line, start):
         return Whose("signed", line.speaker)
     if found.way == "unsaid":
-        found = _beside(kind, lead, tail, line, reading)
+        found = _somebody(kind, _beside(kind, lead, tail, line, reading), line)
     if found.name is not None and _is_of_sender(found.name, lead, line, reading):
         return Whose("own", line.speaker)
     if found.way != "unsaid":
         return found if found.person or found.name else UNSAID
+    return _unnamed(kind, lead, tail, line, reading)
+
+
+def _before(kind: str, label: str, line: Line, reading: Reading) -> Whose:
+    """The name that stands before a value as its label."""
+    found = _somebody(kind, _labelled(label, line, reading), line)
+    if found.way == "unsaid" and line.language == "zh":
+        return _labelled(_ENDED.split(label)[-1], line, reading)
+    return found
+
+
+def _unnamed(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:
+    """Whose a value is beside which nobody is named: whose was asked for, whom its sender spoke of, the sender's."""
     is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
     asked = asked_before(kind, line, reading)
-    ways = [*((asked, _told_before(line, reading)) if is_bare else ()), _spelt(kind, value, reading), asked]
+    ways = [*((asked, _told_before(line, reading)) if is_bare else ()), asked]
     found = next((way for way in ways if way.way != "unsaid"), UNSAID)
     if found.way == "unsaid" and any_cue("told_me").search(lead):
         return Whose("own", line.speaker)
     is_sent = found.way == "unsaid" and _is_own(kind, line, reading)
     return Whose("sent", line.speaker) if is_sent else found
+
+
+def _somebody(kind: str, found: Whose, line: Line) -> Whose:
+    """Who is named beside a value; beside an account no bank, no firm, no word that only begins the line."""
+    name = found.name
+    if kind != "account" or name is None:
+        return found
+    is_payee = is_han(name[0]) and not cue("zh", "kin_alone").fullmatch(name) and name[0] in line.speaker.name
+    return UNSAID if is_payee or not _is_somebody(name, line) else found
+
+
+def _is_somebody(name: str, line: Line) -> bool:
+    """Whether a name is somebody's who may have an account."""
+    plain = any(map(is_first_name, _WORD.findall(name))) or cue(line.language, "kin_alone").fullmatch(name) is not None
+    return plain or is_han(name[0]) or name.islower()
 
 
 def _is_said_own(kind: str, lead: str, line: Line, reading: Reading) -> bool:
@@ -111,6 +145,9 @@ def _is_said_own(kind: str, lead: str, line: Line, reading: Reading) -> bool:
 
 def _is_of_sender(name: str, lead: str, line: Line, reading: Reading) -> bool:
     """Whether a name beside a value is the sender's: their firm, their office, what they are behind their own name."""
+    first = name.split()[0]
+    if is_first_name(first) and name_keys(first) & name_keys(line.speaker.name.split()[0]):
+        return True
     own = {word for word in _WORD.findall(line.speaker.name) if word[0].isupper() and len(word) > SHORTEST_NAME}
     whole = next((m.group() for m in _CAPITALS.finditer(lead) if name in m.group()), "")
     if own & set(_WORD.findall(whole)) and not any(map(is_first_name, _WORD.findall(whole))):
@@ -127,18 +164,23 @@ def _is_of_sender(name: str, lead: str, line: Line, reading: Reading) -> bool:
 
 def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:
     """Who is named or meant right before a value, earlier in its message, or behind it."""
+    said = _ENDED.split(lead)[-1]
+    if (called := cue(line.language, "called_by").search(said)) is not None:
+        return by_name(called["who"], reading, line.language)
+    if (of := said_of(said, line, reading)) is not None and last_marked(said, line, reading, kind).way != "own":
+        return of
     if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
         named = by_name(near["who"], reading, line.language)
         is_called = lead[: near.start()].rstrip().endswith(",") and named.person == reading.addressee(line)
         is_payee = kind == "account" and named.person is None
         if named.person != line.speaker and not is_payee and not (is_called and named.person is not None):
             return named
-    titled = _WITH_TRADE.search(_ENDED.split(lead)[-1])
+    titled = _WITH_TRADE.search(said)
     if titled is not None and not cue(line.language, "no_name").match(titled["who"]):
         return by_name(titled["who"], reading, line.language)
     if received := cue(line.language, "recipient").search(lead):
         return by_name(received["who"], reading, line.language)
-    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
+    found = last_marked(said, line, reading, kind, SPOKEN_OF)
     if found.way != "unsaid":
         return found
     if any_cue("behind_mine").match(tail):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from pkg_pipeline.offline.facts.contact_bearers import TOLD_BEFORE, of_contact
+from pkg_pipeline.offline.facts.contact_bearers import SPOKEN_OF, TOLD_BEFORE, of_contact
 from pkg_pipeline.offline.facts.contacts import Contact, contacts_in
 from pkg_pipeline.offline.facts.found import FoundFact, sentence_at
 from pkg_pipeline.offline.facts.whose import UNSAID, Way, Whose, asked_before
@@ -30,16 +31,22 @@ SURE: Final[dict[Way, float]] = {
 """How often a value is of whom these ways name."""
 MAY_BE: Final = 0.85
 """An address without a word of whose it is may be of a place to meet; beside somebody's name it may be where they are
-found, and an account whom they pay.
+found.
 """
 CLOSE: Final = 40
 """Characters between two contacts of one person."""
+NAME_BEGINS: Final = 3
+"""Letters of a name that stay in all its cases."""
 UNMARKED: Final = 0.75
 """Factor for a number or @name without a word that says what it is."""
 ASKED_ABOUT: Final = 0.8
 """Factor where a question names a value ("is it still …?")."""
 
 _CLAUSES: Final = re.compile(r"[,;!?](?=\s)|\.\s|[，。；！？\n]")
+_REST: Final = re.compile(r"\d(?:[ -]?\d){1,7}\W{0,2}")
+_LETTERS: Final = re.compile(r"[^\W\d_]{2,}|[\u4e00-\u9fff]")
+_BEGUN: Final = re.compile(r"(?<!\d)\+?\d[\d ()-]{1,9}$")
+"""The end and the beginning of a number told in two messages."""
 _OF_A_FIRM: Final = re.compile(
     r"(?:info|hr|jobs|career|office|sales|support|admin|contact|hello|mail|service|team|help|press|orders?|billing)\b"
 )
@@ -58,6 +65,31 @@ def own_words(text: str) -> str:
 
 
 def contact_facts(line: Line, reading: Reading, countries: Sequence[str]) -> Iterator[FoundFact]:
+    yield from _facts_of(line, reading, countries)
+    if (whole := _continued(line, reading)) is not None:
+        begun = next(at for at in range(line.index, -1, -1) if whole.message.text.startswith(_text_at(at, reading)))
+        for fact in _facts_of(whole, reading, countries):
+            if fact.kind == "phone":
+                yield replace(fact, lines=tuple(sorted({*fact.lines, *range(begun, line.index + 1)})))
+
+
+def _text_at(index: int, reading: Reading) -> str:
+    return reading.lines[index].message.text.strip()
+
+
+def _continued(line: Line, reading: Reading) -> Line | None:
+    """A message that is only the rest of a number, with those before it in which the number begins."""
+    text = line.message.text.strip()
+    if not _REST.fullmatch(text) or not line.index or not _BEGUN.search(_text_at(line.index - 1, reading)):
+        return None
+    for before in reversed(reading.lines[max(0, line.index - TOLD_BEFORE - 1) : line.index]):
+        if before.speaker != line.speaker or before.is_data:
+            break
+        text = f"{before.message.text.strip()} {text}"
+    return replace(line, message=replace(line.message, text=text))
+
+
+def _facts_of(line: Line, reading: Reading, countries: Sequence[str]) -> Iterator[FoundFact]:
     text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     is_asked = asked_before("account", line, reading).way == "asked"
     found = contacts_in(text, line.language, countries, is_account_asked=is_asked)
@@ -79,11 +111,12 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     sentence = sentence_at(line, one.start)
     if sentence is None:
         return None
+    if one.is_shared and whose.way not in ("signed", "labelled"):
+        return None
     if one.kind == "handle" and not one.is_marked and not _is_told_as_handle(line, reading):
         return None
-    is_near = whose.way == "named" and whose.name is not None and one.kind in ("address", "account")
-    is_moved = any_cue("moved_house").search(line.message.text) is not None
-    is_placed = whose.way == "sent" and one.kind == "address" and not is_moved
+    is_near = whose.way == "named" and whose.name is not None and one.kind == "address"
+    is_placed = whose.way == "sent" and one.kind == "address" and _is_only_placed(line)
     is_of_firm = one.kind == "email" and whose.way in ("named", "theirs") and _OF_A_FIRM.match(one.value) is not None
     is_unsure = is_near or is_placed or is_of_firm or _is_far_trade(whose, one, line)
     sure = MAY_BE if is_unsure else SURE[whose.way]
@@ -94,8 +127,9 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     is_far = whose.way in ("asked", "told before", "theirs") or (
         whose.name is not None and whose.name not in sentence.text
     )
-    lines = range(max(0, line.index - 3), line.index + 1) if is_far else (line.index,)
-    is_ended = any_cue("cue_old").search(sentence.text) is not None and not any_cue("cue_new").search(sentence.text)
+    lines = range(_since(whose, line, reading), line.index + 1) if is_far else (line.index,)
+    near = _clause_at(line.message.text, one.start)
+    is_ended = any_cue("cue_old").search(near) is not None and not any_cue("cue_new").search(near)
     return FoundFact(
         one.kind,
         one.value,
@@ -109,10 +143,44 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     )
 
 
+def _since(whose: Whose, line: Line, reading: Reading) -> int:
+    """The first of the messages that say whose it is."""
+    name = (whose.name or "").casefold()[:NAME_BEGINS]
+    for one in reversed(reading.lines[max(0, line.index - SPOKEN_OF) : line.index - 3] if name else ()):
+        if name in one.message.text.casefold() and not any(
+            name in later.message.text.casefold() for later in reading.lines[one.index + 1 : line.index + 1]
+        ):
+            return one.index
+    return max(0, line.index - 3)
+
+
+def _is_only_placed(line: Line) -> bool:
+    """Whether an address sent without a word of whose it is may be of a place to meet or of somebody told of."""
+    text = line.message.text
+    if any_cue("moved_house").search(text):
+        return False
+    return any(any_cue(name).search(text) for name in ("place_to_meet", "theirs", "yours"))
+
+
+def _clause_at(text: str, place: int) -> str:
+    """The clause in which a value stands; of a bare one also those beside it in its sentence."""
+    cuts = [0, *(cut.end() for cut in _CLAUSES.finditer(text)), len(text)]
+    number = max(at for at, cut in enumerate(cuts[:-1]) if cut <= place)
+    clause = text[cuts[number] : cuts[number + 1]]
+    if _LETTERS.search(clause) or "\n" in text:
+        return clause
+    return text[cuts[max(0, number - 1)] : cuts[number + 1]]
+
+
 def _is_far_trade(whose: Whose, one: Contact, line: Line) -> bool:
     """Whether a value is given to a trade or a firm without a name of another clause."""
     name = whose.name
-    if name is None or whose.way == "told before" or not (name.islower() or cue("zh", "role").fullmatch(name)):
+    if (
+        name is None
+        or whose.way in ("told before", "asked")
+        or one.kind == "address"
+        or not (name.islower() or cue("zh", "role").fullmatch(name))
+    ):
         return False
     clause = _CLAUSES.split(line.message.text[: one.start])[-1]
     return name[: max(2, len(name) - 2)].casefold() not in clause.casefold()

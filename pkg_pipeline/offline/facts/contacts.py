@@ -4,58 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
+from pkg_pipeline.memory.gate.number_words import dictated
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.offline.facts.found import FactKind
+from pkg_pipeline.offline.facts.accounts import ASKED, NEAR, Contact, accounts_in
 from pkg_pipeline.offline.facts.words import any_cue, cue, regions
 
 _EMAIL: Final = re.compile(
     r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[a-zA-Z]{2,24}(?![A-Za-z0-9_@])"
 )
-_SPELT: Final = re.compile(
-    r"\b(?P<user>[a-z0-9_-]{2,}(?:(?: dot | точка |\.)[a-z0-9_-]+)*)(?: ?[(\[](?:at|собака)[)\]] ?| (?:at|собака) )"
-    r"(?P<host>[a-z0-9-]+(?:(?: dot | точка | ?[(\[]dot[)\]] ?)[a-z0-9-]+){1,3})\b",
-    re.IGNORECASE | re.ASCII,
-)
-"""A mail address spelt in words."""
-_DOT: Final = re.compile(r" dot | точка | ?[(\[]dot[)\]] ?", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\d[\d\s().-]{5,}\d")
 _NATIONAL: Final = re.compile(
-    r"(?<![\d+.,/-])(?:0\d{1,4}[ -]?\d{3,4}[ -]?\d{3,4}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4}|\d{5} \d{5})(?![\d/-])"
+    r"(?<![\d+.,/-])(?:(?=\(?0(?:\D{0,2}\d){8})\(?0\d{1,4}\)?[ -]?\d{3,4}[ -]?\d{3,4}"
+    r"|\(?\d{3}\)?[ -]\d{3}[ -]\d{4}|\d{5} \d{5})(?![\d/-])"
 )
 """A number as it is written within a country that is not known."""
-_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
-_SORTED: Final = re.compile(
-    r"(?<![\d-])(?P<sort>\d{2}-\d{2}-\d{2}),? (?:(?:account|acc|a/c)\W{0,2})?(?P<number>\d{4} ?\d{4})(?!\d)",
-    re.IGNORECASE,
-)
-"""A sort code with its account."""
-_ASKED: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){7,21}(?!\d)")
-"""Digits that answer a question for an account."""
-_LONG: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){11,19}(?!\d)")
-_ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,15}(?!\d)")
+_LOCAL: Final = re.compile(r"(?<![\d+.,/-])(?:\d{3}-\d{2}-\d{2}|\d{4} \d{4}|\d{3} \d{3} \d{3})(?![\d/-]| \d)")
+"""A number as it is written within a town, or where a country has no codes of towns; a word must say what it is."""
+_DICTATED: Final = re.compile(r"\+?\d(?:[ ,.-]{0,3}\d){8,14}")
 _AT: Final = re.compile(r"(?<![\w@.])@[A-Za-z][\w.]{2,31}(?<!\.)")
 _LINK: Final = re.compile(
     r"\b(?:t\.me|instagram\.com|github\.com|wa\.me|linkedin\.com/in|vk\.com)/(?P<value>[A-Za-z][\w.-]{2,38})\b"
 )
-NEAR: Final = 40
-"""Characters before a number in which its word stands."""
-CARD_DIGITS: Final = range(16, 20)
-ACCOUNT_DIGITS: Final = 20
-CHECKED_IBAN: Final = 97
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """A value in a text from ``start`` to ``end``; ``is_marked``: a word beside it says what it is."""
-
-    kind: FactKind
-    value: str
-    start: int
-    end: int
-    is_marked: bool = False
+LONGEST_DICTATED: Final = 160
+"""Characters of a message that tells a number in words."""
+PAID_NEAR: Final = 60
+"""Characters within which the name of a service says what an @name is of."""
 
 
 def contacts_in(
@@ -65,8 +41,8 @@ def contacts_in(
     if any_cue("code").search(text):
         return []
     found: list[Contact] = []
-    shaped = (*_accounts(text), *_mails(text), *_handles(text), *_addresses(text, language))
-    asked = [Contact("account", m.group(), *m.span(), is_marked=True) for m in _ASKED.finditer(text)]
+    shaped = (*accounts_in(text), *_mails(text), *_handles(text), *_addresses(text, language))
+    asked = [Contact("account", m.group(), *m.span(), is_marked=True) for m in ASKED.finditer(text)]
     for one in (*shaped, *(asked if is_account_asked else ()), *_phones(text, language, countries)):
         if all(one.end <= other.start or other.end <= one.start for other in found):
             found.append(one)
@@ -91,11 +67,25 @@ def _mails(text: str) -> Iterator[Contact]:
         pays = any_cue("money_by").search(text[max(0, m.start() - NEAR) : m.start()])
         yield Contact("account" if pays else "email", m.group().lower(), *m.span(), is_marked=True)
 
-    for m in _SPELT.finditer(text):
-        host = _DOT.sub(".", m["host"])
-        if "." in host:
-            value = f"{_DOT.sub('.', m['user'])}@{host}".lower().replace(" ", "")
-            yield Contact("email", value, *m.span(), is_marked=True)
+    yield from _spelt_mails(text)
+
+
+def _spelt_mails(text: str) -> Iterator[Contact]:
+    """Addresses dictated in words."""
+    at, dot, line = (any_cue(f"spelt_{part}").pattern for part in ("at", "dot", "line"))
+    between = rf"(?: (?:{dot}|{line}) | ?[(\[](?:{dot})[)\]] ?|\.)"
+    spelt = rf"(?<![a-z0-9])(?P<user>[a-z0-9_-]{{2,}}(?:{between}[a-z0-9_-]+)*)(?: ?[(\[](?:{at})[)\]] ?| (?:{at}) )"
+    host = rf"(?P<host>[a-z0-9-]+(?:(?: (?:{dot}) | ?[(\[](?:{dot})[)\]] ?|\.)[a-z0-9-]+){{1,3}})(?![a-z0-9])"
+    for m in re.finditer(spelt + host, text, re.IGNORECASE):
+        if " at " in m.group().lower() and "." in m["host"]:
+            continue  # "look at page.html"
+        user, host = (_plain_mail(m[part], dot, line) for part in ("user", "host"))
+        yield Contact("email", f"{user}@{host}", *m.span(), is_marked=True)
+
+
+def _plain_mail(text: str, dot: str, line: str) -> str:
+    text = re.sub(rf" (?:{dot}) | ?[(\[](?:{dot})[)\]] ?", ".", text, flags=re.IGNORECASE)
+    return re.sub(rf" (?:{line}) ", "_", text, flags=re.IGNORECASE).lower().replace(" ", "")
 
 
 def _handles(text: str) -> Iterator[Contact]:
@@ -124,49 +114,25 @@ def _handles(text: str) -> Iterator[Contact]:
         re.I | re.A,
     ):
         yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
-    for m in _AT.finditer(text):
-        yield Contact("handle", m.group(), *m.span())
-
-
-def _accounts(text: str) -> Iterator[Contact]:
-    for m in _SORTED.finditer(text):
-        yield Contact("account", f"{m['sort']} {m['number']}", *m.span(), is_marked=True)
-    for m in _IBAN.finditer(text):
-        plain = m.group().replace(" ", "")
-        if _is_iban(plain) or any_cue("cue_bank").search(text[: m.start()]):
-            yield Contact("account", plain, *m.span(), is_marked=True)
-    for m in _LONG.finditer(text):
-        plain = re.sub(r"\D", "", m.group())
-        before = text[max(0, m.start() - NEAR) : m.start()]
-        is_card = len(plain) in CARD_DIGITS and bool(any_cue("cue_card").search(before))
-        if is_card or (len(plain) == ACCOUNT_DIGITS and any_cue("cue_bank").search(text)):
-            yield Contact("account", plain, *m.span(), is_marked=True)
-        elif len(plain) in CARD_DIGITS and (_is_luhn(plain) or any_cue("cue_bank").search(text)):
-            yield Contact("account", plain, *m.span(), is_marked=bool(any_cue("cue_bank").search(text)))
-    for m in _ACCOUNT.finditer(text):
-        before = text[max(0, m.start() - NEAR) : m.start()]
-        if any_cue("account_before").search(before):
-            yield Contact("account", m.group(), *m.span(), is_marked=True)
+    named = named.replace("|x|", "|")
     for m in re.finditer(
-        rf"(?:{any_cue('money_by').pattern})\W{{0,3}}(?:is |me at |id )?(?P<value>@[\w.-]{{3,30}}|1\d{{10}})",
+        rf"(?<![A-Za-z])(?:{named})[^\n@\d]{{0,24}}?(?<![A-Za-z\d_.@/-])"
+        r"(?P<value>(?=[A-Za-z\d.]*[_\d]|[a-z]+\.[a-z]+\.)[A-Za-z][A-Za-z\d_.]{5,30})(?<!\.)(?![\w@-]|\.\w)",
         text,
         re.IGNORECASE,
     ):
-        yield Contact("account", m["value"], *m.span("value"), is_marked=True)
-
-
-def _is_iban(plain: str) -> bool:
-    turned = plain[4:] + plain[:4]
-    return int("".join(str(int(one, 36)) for one in turned)) % CHECKED_IBAN == 1
-
-
-def _is_luhn(plain: str) -> bool:
-    doubled = [int(one) * (1 + place % 2) for place, one in enumerate(reversed(plain))]
-    return sum(one - 9 * (one > 9) for one in doubled) % 10 == 0
+        yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
+    for m in _AT.finditer(text):
+        around = text[max(0, m.start() - PAID_NEAR) : m.start()], text[m.end() : m.end() + PAID_NEAR]
+        if any_cue("money_by").search(around[0]):
+            yield Contact("account", m.group(), *m.span(), is_marked=True)
+        is_named = any(re.search(rf"(?<![A-Za-z])(?:{named})(?![A-Za-z])", one, re.IGNORECASE) for one in around)
+        yield Contact("handle", m.group(), *m.span(), is_named or any_cue("own_handle").search(around[0]) is not None)
 
 
 def _phones(text: str, language: Language, countries: Sequence[str]) -> Iterator[Contact]:
     if not _DIGITS.search(text):
+        yield from _dictated(text, language, countries)
         return
     import phonenumbers  # loaded for the first number that may be one
 
@@ -179,11 +145,46 @@ def _phones(text: str, language: Language, countries: Sequence[str]) -> Iterator
             if _is_to_call(m.raw_string, text, m.start, m.end):
                 seen.append((m.start, m.end))
                 value = phonenumbers.format_number(m.number, phonenumbers.PhoneNumberFormat.E164)
-                yield Contact("phone", value, m.start, m.end, _is_called_phone(text, m.start, m.end))
+                is_shared = phonenumbers.number_type(m.number) in _of_nobody()
+                yield Contact("phone", value, m.start, m.end, _is_called_phone(text, m.start, m.end), is_shared)
+    for m in _LOCAL.finditer(text):
+        is_free = all(m.end() <= start or end <= m.start() for start, end in seen)
+        called = any_cue("cue_phone").search(text[max(0, m.start() - NEAR) : m.start()])
+        if is_free and called and _is_to_call(m.group(), text, *m.span()):
+            seen.append(m.span())
+            yield Contact("phone", re.sub(r"\D", "", m.group()), *m.span(), is_marked=True)
     for m in _NATIONAL.finditer(text):
         is_free = all(m.end() <= start or end <= m.start() for start, end in seen)
         if is_free and _is_to_call(m.group(), text, *m.span()):
             yield Contact("phone", re.sub(r"\D", "", m.group()), *m.span(), _is_called_phone(text, *m.span()))
+
+
+@cache
+def _of_nobody() -> frozenset[int]:
+    """Types of numbers by which nobody is reached: free or dear ones, those of a whole firm."""
+    import phonenumbers
+
+    types = phonenumbers.PhoneNumberType
+    return frozenset({types.TOLL_FREE, types.PREMIUM_RATE, types.SHARED_COST, types.UAN})
+
+
+def _dictated(text: str, language: Language, countries: Sequence[str]) -> Iterator[Contact]:
+    """A number told in words, the only thing that a message tells."""
+    if len(text) > LONGEST_DICTATED or not (m := _DICTATED.search(dictated(text))):
+        return
+    import phonenumbers
+
+    for region in dict.fromkeys((*countries, *regions(language))):
+        try:
+            number = phonenumbers.parse(re.sub(r"[^\d+]", "", m.group()), region)
+        except phonenumbers.NumberParseException:
+            continue
+        if phonenumbers.is_valid_number(number):
+            value = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+            yield Contact("phone", value, 0, len(text), is_marked=True)
+            return
+    if re.fullmatch(r"0\d{9,10}", plain := re.sub(r"\D", "", m.group())):
+        yield Contact("phone", plain, 0, len(text), is_marked=True)
 
 
 def _is_written_so(m: object, region: str) -> bool:
@@ -201,7 +202,8 @@ def _is_written_so(m: object, region: str) -> bool:
 def _is_to_call(number: str, text: str, start: int, end: int) -> bool:
     """Whether digits may be a phone: no order, price, account or date."""
     before = text[max(0, start - NEAR) : start]
-    if any_cue("not_phone").search(before) or any_cue("sum_after").match(text[end:]):
+    is_other = any_cue("not_phone").search(before) and not any_cue("own_number").search(before)
+    if is_other or any_cue("sum_after").match(text[end:]):
         return False
     is_called = any_cue("cue_phone").search(before) or any_cue("paid_by_phone").search(before)
     if any_cue("cue_bank").search(before) and not is_called:

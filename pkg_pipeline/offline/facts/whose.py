@@ -9,7 +9,7 @@ from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.offline.facts.capitals import with_names
-from pkg_pipeline.offline.facts.cases import called_kin, nominative
+from pkg_pipeline.offline.facts.cases import called_kin, nominative, plain_kin
 from pkg_pipeline.offline.facts.gender import may_be
 from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade, says
 from pkg_pipeline.offline.reading import Line, Reading
@@ -27,12 +27,6 @@ _CALLED: Final = re.compile(
 )
 """The name right behind the word for a relative."""
 _IS_CALLED: Final = re.compile(r"(?:name(?:['’]?s| is)|(?: is|['’]s) called|зовут) (?P<name>[A-ZА-ЯЁ][\w-]{2,})\b")
-_OF_SOMEBODY: Final = re.compile(
-    r"\b(?P<who>[A-Z][\w-]{2,})['’]s (?:new |work )?"
-    r"(?:number|phone|mobile|cell|e-?mail|mail|address|birthday|bday|account)\b"
-    r"|\b(?:номер|телефон|почт[ау]|адрес) (?P<whose>[А-ЯЁ][а-яё]{2,})\b"
-)
-"""Whose value a question asks for, by a name that no list has."""
 _OF_A_FIRM: Final = ("", "the", "in the", "at the", "from the", "in our", "из", "с", "в")
 """Between a name and the office or shop where they are."""
 _CUT_SHORT: Final = re.compile(r"['’]t\b")
@@ -59,7 +53,8 @@ class Mark(NamedTuple):
 def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[Mark]:
     """Everybody whom a piece of text speaks of, in its order; found once in each.
 
-    ``kind``: of the value in question; a bank has no account, and whoever moves to their son's lives there.
+    ``kind``: of the value in question; a bank has no account, whoever moves to their son's lives there, and a courier
+    or a shop beside an address does not.
     """
     kind = kind if kind in ("account", "address") else ""
     key = (line.index, kind, text)
@@ -75,7 +70,7 @@ def _marked(text: str, line: Line, reading: Reading, kind: str) -> list[Mark]:
         kin = next(one for one in m.groups() if one)
         called = _CALLED.match(text[m.end() :])
         found.append(Mark(m.end(), Whose("named", None, called["name"] if called else called_kin(kin, language))))
-    trades = [m for m in cue(language, "role").finditer(text) if kind != "account"]
+    trades = [m for m in cue(language, "role").finditer(text) if not kind]
     found += [Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
     for one in names_in(text, people):
         title = cue(language, "title").search(text[: one.start])
@@ -164,12 +159,10 @@ def _called_by_trade(name: str, people: tuple[Person, ...]) -> Person | None:
     return found[0] if len(found) == 1 else None
 
 
-def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "") -> Whose:
+def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "", back: int = ASKED_BEFORE) -> Whose:
     """Whom "he" or "her" means: who was named last, here or in the few messages before."""
     texts: list[tuple[Line, str]] = [(line, before)]
-    texts += [
-        (one, one.message.text) for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index])
-    ]
+    texts += [(one, one.message.text) for one in reversed(reading.lines[max(0, line.index - back) : line.index])]
     for one, text in texts:
         for kind in ("account", ""):  # somebody named before somebody's trade
             marks = marked(with_names(text, reading), one, reading, kind)
@@ -183,7 +176,7 @@ def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "") -> 
     return UNSAID
 
 
-def last_marked(text: str, line: Line, reading: Reading, kind: str = "") -> Whose:
+def last_marked(text: str, line: Line, reading: Reading, kind: str = "", back: int = ASKED_BEFORE) -> Whose:
     """The last one of whom a piece of text speaks."""
     marks = marked(text, line, reading, kind)
     if not marks:
@@ -195,7 +188,24 @@ def last_marked(text: str, line: Line, reading: Reading, kind: str = "") -> Whos
     for of_whom in (marked(text, line, reading, "account"), marks):
         if named := [mark.whose for mark in of_whom if mark.whose.way == "named"]:
             return named[-1]
-    return antecedent(line, "", reading)
+    return antecedent(line, "", reading, back=back)
+
+
+def said_of(text: str, line: Line, reading: Reading) -> Whose | None:
+    """Of whom a piece of text calls a value, by a name that no list may have: "Anil's email", "номер тёти Гали"."""
+    of = cue(line.language, "value_of").search(text)
+    if of is None:
+        return None
+    who = next(filter(None, of.groups()))
+    whose = by_name(who, reading, line.language)
+    return (
+        whose if whose.person or line.language != "ru" else whose._replace(name=plain_kin(_capital(whose.name or who)))
+    )
+
+
+def _capital(name: str) -> str:
+    """A Russian name in small letters as it is listed ("катьки")."""
+    return name if not name.islower() else nominative(name.capitalize(), "ru")
 
 
 def asked_before(kind: str, line: Line, reading: Reading, asks: str = "asks") -> Whose:
@@ -220,8 +230,9 @@ def _asked_before(asks: str, line: Line, reading: Reading) -> Whose:
         kind = "account" if asks.endswith("_handle") else ""  # a page of the shop is not what is asked for
         about = [mark.whose for mark in marked(sentence, one, reading, kind) if mark.whose.way in ("named", "theirs")]
         about = [who for who in about if who.person not in (line.speaker, one.speaker) or who.name]
-        if not about and (of := _OF_SOMEBODY.search(sentence)):
-            about = [by_name(of["who"] or of["whose"], reading, one.language)]
+        of = said_of(sentence, one, reading)
+        if of is not None and not any(who.person for who in about):
+            about = [of]
         if about:
             last = ([who for who in about if who.way == "named"] or about)[-1]
             return last if last.person or last.name else antecedent(one, "", reading)

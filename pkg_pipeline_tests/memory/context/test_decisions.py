@@ -56,7 +56,9 @@ def test_what_was_decided_for_a_day_that_is_past_stands_with_earlier_decisions(
 
 def test_a_decision_that_has_run_its_course_is_told_by_no_context() -> None:
     said_at = NOW - timedelta(days=30)
-    decision = item(said_at, id=UUID(int=703), kind="decision", status="lapsed", text="85 the jacket", importance="high")
+    decision = item(
+        said_at, id=UUID(int=703), kind="decision", status="lapsed", text="85 the jacket", importance="high"
+    )
     block = assemble(ContextRows(entity=entity(language="en"), decisions=(decision,)), rules(400), count_many)
     assert "jacket" not in block.text
     assert [(one.id, one.reason) for one in block.left_out] == [(str(UUID(int=703)), "over")]

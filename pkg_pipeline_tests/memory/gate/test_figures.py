@@ -12,6 +12,9 @@ from pkg_pipeline.memory.gate.calendar import follows_due, said_days, unsaid_day
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.said_amounts import said_in, unsaid
+from pkg_pipeline.memory.gate.series import other_end, other_order
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.offline.dates import due_date
 from pkg_pipeline_tests.memory.conversations import ANNA, ME, WEI, conversation
 
 NUMBERS = [
@@ -161,3 +164,64 @@ def test_hostile_numbers_take_no_time(text: str) -> None:
     unsaid(text[:2_500], heard, heard)
     unsaid_day(text[:2_500], said_days([(text, SPOKEN)]))
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "is_due"),
+    [
+        ("en", "I pay in 30 days after delivery", False),
+        ("en", "I pay 2 weeks after the wedding", False),
+        ("en", "I pay within 30 days of receipt", False),
+        ("en", "After delivery, I pay within 30 days", True),
+        ("en", "After delivery, within 30 days", False),
+        ("en", "I pay in 30 days", True),
+        ("en", "I pay within 30 days from today", True),
+        ("en", "I pay in 30 days after lunch", True),
+        ("ru", "Оплачу через 30 дней после поставки", False),
+        ("ru", "Оплачу в течение 30 дней с момента подписания", False),
+        ("ru", "Оплачу после поставки через 30 дней", False),
+        ("ru", "Оплачу через 30 дней", True),
+        ("ru", "Оплачу через 30 дней после обеда", True),
+        ("zh", "到货后30天付", False),
+        ("zh", "收到发票后30天内付款", False),
+        ("zh", "自签收之日起30天内", False),
+        ("zh", "30天后付", True),
+        ("zh", "30天内付款", True),
+    ],
+)
+def test_days_after_an_event_are_not_counted_from_the_message(language: Language, text: str, is_due: bool) -> None:
+    said, due = date(2026, 3, 3), date(2026, 4, 2)
+    assert follows_due(due, said_days([(text, said)])) is is_due
+    assert (due_date(text, language, said) == due) is is_due
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "is_other"),
+    [
+        ("не более 400", "400–450 тысяч", True),
+        ("не более 450", "400–450 тысяч", False),
+        ("не более 400", "400–450 тысяч, лучше до 400", False),
+        ("от 400 до 450", "400–450", False),
+        ("at least 450", "400 to 450", True),
+        ("不超过40万", "40到45万", True),
+        ("不超过45万", "40到45万", False),
+        ("至少45万", "40到45万", True),
+        ("up to 400", "400", False),
+    ],
+)
+def test_a_limit_is_that_end_of_the_range_that_was_said(text: str, said: str, is_other: bool) -> None:
+    assert (other_end(text, [said]) is not None) is is_other
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "is_other"),
+    [
+        ("500, 600 и 500", "600/500/500", True),
+        ("600 тыс., 500 тыс. и 500 тыс.", "600, 500, 500", False),
+        ("500、600、500", "600、500和500", True),
+        ("500, 600, 500", "600, 500, 500; no, 500, 600, 500", False),
+        ("500, 600", "600, 500", False),
+    ],
+)
+def test_numbers_in_a_row_keep_their_order(text: str, said: str, is_other: bool) -> None:
+    assert (other_order(text, [said]) is not None) is is_other

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.gate.duty import agrees, says_no
-from pkg_pipeline.memory.gate.progress import gives_up, is_joke, is_weighed_answer, may_renew
+from pkg_pipeline.memory.gate.progress import gives_up, is_joke, is_weighed_answer, may_renew, tells_done
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.records import Person, SourceMessage
 
@@ -60,6 +60,22 @@ def test_giving_up_is_told_by_its_words_or_by_denying_something_of_the_matter(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Not booked.",
+        "The fence is not painted",
+        "The lamp is not sold yet",
+        "Фургон не забронирован",
+        "Забор не покрашен, шторы не сшиты",
+        "Дверь не закрыта",
+        "面包车没订",
+    ],
+)
+def test_what_is_denied_is_not_told_as_done(text: str) -> None:
+    assert not tells_done(text)
+
+
+@pytest.mark.parametrize(
     ("quote", "expected"),
     [
         ("推到下周三了", True),
@@ -68,6 +84,15 @@ def test_giving_up_is_told_by_its_words_or_by_denying_something_of_the_matter(
         ("It's cancelled", False),
         ("Перенесли на пятницу", True),
         ("Отменили совсем", False),
+        ("Sorry, not booked yet.", True),
+        ("The van is not booked yet", True),
+        ("The fence is not painted", True),
+        ("Not sold yet", True),
+        ("It's not needed any more", False),
+        ("Извини, ещё не забронировала", True),
+        ("Фургон пока не забронирован", True),
+        ("不好意思，还没订", True),
+        ("面包车没订", True),
     ],
 )
 def test_what_is_moved_may_be_renewed_and_what_is_over_may_not(quote: str, expected: bool) -> None:

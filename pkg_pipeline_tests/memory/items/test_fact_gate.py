@@ -8,18 +8,17 @@ import pytest
 
 from pkg_pipeline.memory.gate.fact_values import written_day
 from pkg_pipeline.memory.items.gate import check_reading
+from pkg_pipeline_tests.memory.gate.answers import talk_of
 from pkg_pipeline_tests.memory.truth.judging import candidate_of, source_of
-from pkg_pipeline_tests.memory.truth.talks import Part, Talk
+from pkg_pipeline_tests.memory.truth.talks import Part
 from pkg_pipeline_tests.memory.truth.variants import Case
 
 
-def kept(said: str, kind: str, about: str, value: str) -> list[str]:
-    """The values that the gate keeps of the last of some messages, said to Rory (<) or by him (>)."""
-    talk = Talk("en-c01", "en", is_visible=True, me="Rory Hall", others=["Sam Pike"], day="2026-03-03")
-    messages = said.split(" | ")
-    talk.said = [(at, "Rory Hall" if one[0] == ">" else "Sam Pike", one[2:]) for at, one in enumerate(messages, 1)]
+def kept(said: str, kind: str, about: str, value: str, language: str = "en") -> list[str]:
+    """The values that the gate keeps of the last of some messages, said to the owner (<) or by him (>)."""
+    talk = talk_of(language, said)
     numbers = ",".join(str(at) for at, _, _ in talk.said)
-    fields = {"type": kind, "about": about, "text": value, "quote": messages[-1][2:], "numbers": numbers}
+    fields = {"type": kind, "about": about, "text": value, "quote": talk.said[-1][2], "numbers": numbers}
     gated = check_reading(candidate_of(Case(talk, Part("fact", fields), "as written", True, fields)), source_of(talk))
     return [fact.value for reading in gated.readings for fact in reading.facts]
 
@@ -40,6 +39,22 @@ def kept(said: str, kind: str, about: str, value: str) -> list[str]:
 )
 def test_a_fact_is_of_whom_the_words_tell(said: str, kind: str, value: str, is_sams: bool) -> None:
     assert bool(kept(said, kind, "Sam Pike", value)) == is_sams
+
+
+@pytest.mark.parametrize(
+    ("said", "is_sams"),
+    [
+        ("< Спросите Рустама, прораб, +7 912 345-67-89", False),
+        ("< Звоните Рустаму: +7 912 345-67-89", False),
+        ("< Номер мастера Ольги +7 912 345-67-89", False),
+        ("< Мой номер для Рустама: +7 912 345-67-89", True),
+        ("< Телефон для Рустама: +7 912 345-67-89", True),
+        ("< Передайте Рустаму номер +7 912 345-67-89", True),
+        ("< Еду с Ольгой в офис, +7 912 345-67-89", True),
+    ],
+)
+def test_a_number_behind_somebody_who_is_to_be_asked_is_theirs(said: str, is_sams: bool) -> None:
+    assert bool(kept(said, "phone", "Семён Пик", "+7 912 345-67-89", "ru")) == is_sams
 
 
 @pytest.mark.parametrize(

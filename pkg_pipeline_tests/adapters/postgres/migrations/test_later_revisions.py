@@ -221,7 +221,10 @@ def test_revision_0034_lets_decisions_run_their_course(database_url: str) -> Non
         for *given, becomes in cases:
             assert connection.execute(asked, given).fetchone() == (becomes,), given
     there = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'items' AND column_name = 'holds_until'"
-    for step, count in ((lambda: migrate.downgrade(database_url, "0033"), 0), (lambda: migrate.upgrade(database_url), 1)):
+    for step, count in (
+        (lambda: migrate.downgrade(database_url, "0033"), 0),
+        (lambda: migrate.upgrade(database_url), 1),
+    ):
         step()
         with engine.connect(database_url) as connection:
             assert connection.execute(there).fetchone() == (count,)
