@@ -21,6 +21,7 @@ TOGETHER = {
     "offline/test_superseding.py": "labelled talks",
     "offline/test_fact_head.py": "labelled facts",
     "benchmarks/test_facts_truth.py": "labelled facts",
+    "memory/profile/test_relationship.py": "labelled facts",
 }
 APART = ("faults/", "cli/test_interruption.py")
 """Each of their tests makes what it needs, and takes or waits long."""
@@ -30,7 +31,6 @@ FIRST = (
     "browser/",
     "cli/programs/",
     "cli/test_demo.py",
-    "memory/profile/test_relationship.py",
     "cli/test_deleted_words.py",
     "stages/llm/test_rebuild.py",
     "offline/",

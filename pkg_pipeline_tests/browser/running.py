@@ -24,6 +24,7 @@ from pkg_pipeline_tests.cli.processes import COMMAND, OURS
 
 START_SECONDS = 240
 END_SECONDS = 60
+LOOK_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,11 @@ def ask(dagster: Dagster, query: str) -> Any:
 
 
 def wait_for(true: Any, what: str, *, seconds: float) -> None:
+    """Looks every ``LOOK_SECONDS``: runs take some, and each answer about partitions is work for two processes."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"not after {seconds:.0f} s: {what}"
-        time.sleep(0.5)
+        time.sleep(LOOK_SECONDS)
 
 
 def small_talk(file: Path, first: date, days: int, *, chat: str = "c1") -> Path:

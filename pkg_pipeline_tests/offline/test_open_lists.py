@@ -1,8 +1,9 @@
-"""On accounts that the heads did not see, the list of open items is at least as right as it was."""
+"""On accounts that the heads did not see, the list of open items is at least as right as it was.
+
+A third of them is read; all: ``python -m training.open_lists``, ``python -m training.closing_trees --check``.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -13,16 +14,13 @@ from pkg_pipeline.offline.line_context import Floats, Trees
 from training import accounts, closing_trees
 from training.boosting import begun
 from training.closing import Score
+from training.closing_trees import third
 from training.newton import chance
 from training.open_lists import judged
-from training.worlds import World
 
-PARTS = 0, 1
-"""Of the five parts those whose worlds are read, a third of all talks in each language; all of them:
-``python -m training.open_lists``, ``python -m training.closing_trees --check``."""
 SAME, ALIKE = 0.03, 0.02
-"""Difference of a weight; mean difference of probabilities by trees of all pairs and by trees of ``PARTS``, twice what
-it is where nothing has changed.
+"""Difference of a weight; mean difference of probabilities by trees of all pairs and by trees of a third, twice what it
+is where nothing has changed.
 """
 BEGUN, LEFT = 10, 0
 """Trees that are made again; the part without which they are."""
@@ -34,18 +32,14 @@ FLOORS = {
     "closed of found": (0.94, 0.73),
     "superseded": (0.74, 0.17),
 }
-"""Precision and recall just below what was reached on ``PARTS``; docs/figures.md has those of all accounts."""
+"""Precision and recall just below what was reached on a third of the accounts; docs/figures.md has those of all."""
 LEFT_OUT = 0.74, 0.71
 """Of closings of all labelled tasks of worlds and accounts, found or not, where each was kept or after it."""
 
 
-def _of_parts(worlds: Iterable[World]) -> list[World]:
-    return [one for one in worlds if closing_trees.fold_of(one) in PARTS]
-
-
 @pytest.mark.usefixtures("unseen")
 def test_whole_accounts_are_read_as_right_as_they_were() -> None:
-    figures = judged(_of_parts(accounts.load()))
+    figures = judged(third(accounts.load()))
     reached = {measure: figures.scores[measure, "all"] for measure in FLOORS}
     below = {
         measure: str(one)
@@ -68,7 +62,7 @@ def test_the_trees_of_closings_are_those_of_the_pairs(unseen: closing_trees.Unse
     """After a change of the features: ``make train``. Trees of a third of the pairs begin as those of all did, and so
     do those without a part.
     """
-    told = closing_trees.pairs_of(_of_parts(closing_trees.every()))
+    told = closing_trees.pairs_of(third(closing_trees.every()))
     packaged = begun(closing_context.trees(), BEGUN)
     assert _differ(packaged, closing_trees.fit(told, BEGUN), told.x[::3]) < ALIKE
     without = closing_trees.trees_of(told, told.folds != LEFT, BEGUN)
@@ -83,7 +77,7 @@ def _differ(mine: Trees, made: Trees, rows: Floats) -> float:
 @pytest.mark.usefixtures("unseen")
 def test_promises_of_worlds_left_out_are_kept_rightly() -> None:
     total = Score()
-    for world in _of_parts(closing_trees.ordinary()):
+    for world in third(closing_trees.ordinary()):
         with closing_trees.left_out(closing_trees.fold_of(world)):
             total.add(closing_trees.score(world, SURE))
     assert (total.precision, total.recall) >= (LEFT_OUT[0], 0), str(total)

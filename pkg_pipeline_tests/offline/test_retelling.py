@@ -30,6 +30,7 @@ from pkg_pipeline.offline.talk_items import found, prepared
 from pkg_pipeline_tests.memory.conversations import conversation
 from pkg_pipeline_tests.offline.chats import EMBED
 from training import accounts, left_out, worlds
+from training.closing_trees import third
 
 LEAST_TOLD = 250
 """Of the English lines in all talks, so many are told in the third person: the rules are not all refusal."""
@@ -69,7 +70,7 @@ def test_what_cannot_be_turned_safely_is_quoted(said: str, told: str | None) -> 
 
 @cache
 def _talks(language: str) -> tuple[Reading, ...]:
-    own = [world for world in (*accounts.load(), *worlds.load()) if world.language == language]
+    own = [world for world in third((*accounts.load(), *worlds.load())) if world.language == language]
     known = [left_out.prepared()[talk.interaction_id].reading for world in own for talk in world.talks]
     told = (*known, *(prepared(read(talk), EMBED) for talk in _demo(language)))
     return tuple(reading for reading in told if len(reading.lines) >= 2)
