@@ -12,7 +12,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ def corpora(names: Sequence[str] = ()) -> Iterator[Corpus]:
             for part in ("asked", "held", "dev")
             for language in LANGUAGES
         },
+        **{f"translated_{language}": lambda language=language: translated(language) for language in LANGUAGES},
     }
     for name in names or makers:
         try:
@@ -253,6 +254,18 @@ def of_accounts(language: str, part: str = "asked") -> Corpus:
         label = row["kind"] if row["language"] == language or row["kind"] == "newest" else f"{row['kind']}, crossing"
         questions.append(Asked(row["question"], label, asked_at, evidence, before=before))
     return Corpus(f"{part}_{language}", tuple(said.values()), tuple(questions), is_for_measuring=part == "held")
+
+
+def translated(language: str) -> Corpus:
+    """The questions for developing to the accounts of a language, each asked in all three languages."""
+    asked = of_accounts(language, "dev")
+    rows = [row for row in _lines(QUESTIONS / "translated.jsonl") if row["account"].startswith(language)]
+    questions: list[Asked] = []
+    for row, one in zip(rows, asked.questions, strict=True):
+        if row["question"] != one.question:
+            raise ValueError(f"{one.question!r} has no translation in its place")
+        questions += (replace(one, question=row.get(to, one.question), kind=f"asked in {to}") for to in LANGUAGES)
+    return Corpus(f"translated_{language}", asked.said, tuple(questions), is_for_measuring=True)
 
 
 def _said(world: World) -> Iterator[tuple[str, Said]]:

@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks import recall_everywhere as everywhere
 from benchmarks import recall_floors as floors
-from benchmarks.corpora import CorpusMissing
+from benchmarks.corpora import LANGUAGES, CorpusMissing
 from benchmarks.recall_in_memory import CachedEmbedder, CorpusInMemory, Said
-from benchmarks.recall_sets import Asked, agent_threads, corpora, facts
+from benchmarks.recall_sets import Asked, agent_threads, corpora, facts, of_accounts, translated
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 LINES = [
@@ -117,3 +117,12 @@ def test_our_own_russian_talks_keep_their_figures(embedder: CachedEmbedder) -> N
     assert ours.mean(2000) >= 70
     for budget in everywhere.BUDGETS:
         assert ours.mean(budget) >= max(one.mean(budget) for one in plain) + 5
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_question_for_developing_is_asked_in_three_languages(language: str) -> None:
+    own, asked = of_accounts(language, "dev").questions, translated(language).questions
+    assert [one.evidence for one in asked] == [one.evidence for one in own for _ in LANGUAGES]
+    assert len({one.question for one in asked}) == len(asked), "no translation is the question again"
+    assert {one.question for one in own} <= {one.question for one in asked}
+    assert translated(language).is_for_measuring
