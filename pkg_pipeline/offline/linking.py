@@ -163,7 +163,9 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
         return None
     says_it = says_done([message], quote, talk, item.text)
     excuses = kept.said.says & EXCUSES and not message.attachments
-    if not says_it and (excuses or in_any("offline", "closing", "not_yet").search(quote) or _is_ahead(quote, kept)):
+    if not says_it and (excuses or in_any("offline", "closing", "not_yet").search(quote)):
+        return None
+    if _is_ahead(quote, kept) and not (message.attachments or tells_done(message.text)):
         return None
     is_plain = says_it and not kept.said.says & HELD_BACK
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT

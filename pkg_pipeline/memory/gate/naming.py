@@ -153,7 +153,7 @@ def _strangers() -> re.Pattern[str]:
     introduced = "|".join(f"(?<={word})" for word in data["introduces"].split("|"))
     return re.compile(
         f"(?!{data['no_strangers']})[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
-        f"|(?<![{data['little_behind']}])小(?![{data['no_little']}])[{HAN}]"
+        f"|(?<![{data['little_behind']}])(?!{data['no_strangers']})小(?![{data['no_little']}])[{HAN}]"
         f"|(?:{introduced})[{surnames}][{HAN}]{{1,2}}?{data['after']}"
         f"|[{surnames}](?:{data['titles']})|{data['stands']}(?!谢谢)[{sure}][{HAN}]{{1,2}}?{data['after']}"
     )
