@@ -25,10 +25,10 @@ BEGUN = 10
 SAME = 0.03
 """Mean difference of probabilities."""
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
-LEFT_OUT = {chat_tasks.HEAD: (0.75, 0.71), chat_decisions.HEAD: (0.82, 0.58)}
+LEFT_OUT = {chat_tasks.HEAD: (0.75, 0.71), chat_decisions.HEAD: (0.82, 0.57)}
 LABELLED_CHATS = {
     "action_items": {"ru": 0.69, "en": 0.75, "zh": 0.76},
-    "decisions": {"ru": 0.6, "en": 0.72, "zh": 0.71},
+    "decisions": {"ru": 0.6, "en": 0.7, "zh": 0.71},
 }
 """F on chats that nothing was fitted to, just below what was reached."""
 

@@ -140,7 +140,7 @@ def test_a_question_beside_what_is_told_takes_nothing_back(language: Language, s
 @pytest.mark.parametrize(
     ("language", "promise", "said"),
     [
-        ("zh", "定金2052元我付", ("定金加尾款一共6052元，对吧", "好，6052元，3月29日付")),
+        ("zh", "定金2052元我付", ("定金加尾款一共6052元，对吧？", "好，6052元，3月29日付")),
         ("en", "I'll pay the deposit of 2,052", ("so deposit and rest, 6,052 in all?", "yes, 6,052, payable 29 March")),
         ("ru", "Оплачу депозит 2052", ("значит, депозит и остаток, всего 6052?", "да, 6052, оплата 29 марта")),
     ],
