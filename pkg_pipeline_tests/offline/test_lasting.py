@@ -1,13 +1,15 @@
-"""The last day that a decision speaks of (B17)."""
+"""The last day that a decision speaks of, and the last on which it is of use (B17)."""
 
 from __future__ import annotations
 
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.offline.lasting import last_day
+from pkg_pipeline.offline.lasting import Told, holds_until, last_day
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import chat
 
@@ -43,3 +45,28 @@ def test_until_when_a_decision_is_of_use(language: Language, said: str, until: d
     sentences = [sentence for line in talk.lines for sentence in line.sentences]
     assert talk.lines[0].day == SAID
     assert last_day(talk, sentences) == until
+
+
+@pytest.mark.parametrize(
+    ("stays", "until", "least", "most"),
+    [
+        (2.5, None, None, None),  # a rent
+        (-1.0, None, date(2024, 3, 16), date(2024, 6, 1)),  # a job without a day
+        (-1.0, date(2024, 3, 14), date(2024, 3, 13), date(2024, 3, 25)),  # a visit
+    ],
+)
+def test_a_rent_holds_on_and_a_visit_is_over_after_its_day(
+    stays: float, until: date | None, least: date | None, most: date | None
+) -> None:
+    last = holds_until(Told(SAID, stays, until, is_again=False, begins=False))
+    assert last == least if least is None or most is None else last is not None and least <= last <= most
+
+
+@given(st.floats(-2.5, 2.5), st.floats(0, 1), st.one_of(st.none(), st.dates(SAID, date(2025, 3, 1))), st.booleans())
+def test_what_stays_more_probably_holds_no_shorter(
+    stays: float, more: float, until: date | None, is_again: bool
+) -> None:
+    one = holds_until(Told(SAID, stays, until, is_again, begins=False))
+    other = holds_until(Told(SAID, stays + more, until, is_again, begins=False))
+    assert one is None or one >= SAID
+    assert other is None or (one is not None and other >= one)
