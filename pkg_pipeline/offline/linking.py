@@ -75,8 +75,9 @@ def link(
         new = [i for i, action in enumerate(found) if action.sentence.line == one.said.line.index and i not in known]
         if len(new) != 1:
             continue
-        old = items[index]
-        if one.said.says & EXCUSES or _is_asked_of(old, one.said) or may_be_same(old, items[len(tasks) + new[0]]):
+        old, again = items[index], items[len(tasks) + new[0]]
+        is_of_it = may_be_same(old, again) or (_is_asked_of(old, one.said) and not again.matter.things)
+        if one.said.says & EXCUSES or is_of_it:
             repeated[new[0]] = index
         else:
             del renewed[index]
