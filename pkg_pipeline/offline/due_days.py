@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
@@ -121,18 +121,28 @@ def _moved(reading: Reading, duty: Duty) -> DueDay | None:
         if day is not None:
             return DueDay(day.day, line.index)
     later = [one for one in reading.lines[line.index + 1 : line.index + 1 + MOVED_REACH] if not one.is_data]
-    refusals = ((at, in_any("offline", "dates", "cannot").search(one.message.text)) for at, one in enumerate(later[:2]))
+    said = {found.day for found in find_dates(cue.sentence.text, cue.sentence.language, line.day)}
+    cannot = in_any("offline", "dates", "cannot")
+    refusals = ((at, cannot.search(one.message.text)) for at, one in enumerate(later[:2]) if not _takes(one, said))
     at, refused = next(((at, found) for at, found in refusals if found), (0, None))
     if refused is None:
         return None
-    said = [(refused.string[refused.end() :], later[at]), *((one.message.text, one) for one in later[at + 1 :])]
+    then = [(refused.string[refused.end() :], later[at]), *((one.message.text, one) for one in later[at + 1 :])]
     days = [
         (found.day, one.index)
-        for text, one in said
+        for text, one in then
         for found in find_dates(text, one.language, one.day)
         if found.kind in EXACT and found.day >= line.day
     ]
     return DueDay(*days[-1]) if days else None
+
+
+def _takes(line: Line, days: Collection[date]) -> bool:
+    """Whether a clause that refuses nothing names one of the days: "the 2nd then, after that I can't"."""
+    clauses = in_any("offline", "dates", "clause").split(line.message.text)
+    cannot = in_any("offline", "dates", "cannot")
+    told = (one for one in clauses if one and cannot.search(one) is None)
+    return any(found.day in days for one in told for found in find_dates(one, line.language, line.day))
 
 
 def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[Place]:

@@ -45,7 +45,7 @@ def test_a_task_is_due_on_the_day_that_its_talk_means(half: str) -> None:
         for language in LANGUAGES
         for row in tomllib.loads((FOLDER / f"{language}.toml").read_text("utf-8"))[half]
     ]
-    assert len(rows) == 75
+    assert len(rows) >= 75
     wrong = [
         f"{row['due']} {got}: {row['said']}" for tongue, row in rows if (got := due(row["said"], tongue)) != row["due"]
     ]
