@@ -20,7 +20,7 @@ from pkg_pipeline.memory.context.records import (
 )
 from pkg_pipeline.memory.context.relevance import CountMany
 from pkg_pipeline.memory.context.rendering import SECTIONS, Line, LineRenderer, Place, with_mark
-from pkg_pipeline.memory.context.tiers import tier_lines
+from pkg_pipeline.memory.context.tiers import bare, tier_lines, words_of
 from pkg_pipeline.memory.records import Language, Tier
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.lines import bullet, fit
@@ -211,8 +211,13 @@ def _fill_rest(
 
 
 def _decided_in(rows: ContextRows, whole: frozenset[UUID]) -> frozenset[str]:
-    """Decisions whose conversations are printed whole."""
-    return frozenset(str(one.id) for one in rows.decisions if one.interaction_id in whole)
+    """Decisions whose very words stand in a conversation that is printed whole."""
+    said = {key: bare("".join(one.text for one in rows.whole[key].messages)) for key in whole}
+    return frozenset(
+        str(one.id)
+        for one in rows.decisions
+        if one.interaction_id in whole and any(words in said[one.interaction_id] for words in words_of(one))
+    )
 
 
 def _take_back(

@@ -30,8 +30,8 @@ def tier_lines(
 ) -> dict[Tier, list[Line]]:
     """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
     items = _served(rows.open_items, left_out)
-    open_words = {bare for item in items if (bare := _bare(item.text))}
-    decided = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(_words(one))]
+    open_words = {words for item in items if (words := bare(item.text))}
+    decided = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(words_of(one))]
     decisions = [one for one in decided if one.status != "lapsed"]
     left_out += [LeftOut(one.kind, str(one.id), "over") for one in decided if one.status == "lapsed"]
     lines: dict[Tier, list[Line]] = {
@@ -201,21 +201,21 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
     """Important ones and others, newest first. Milestones that repeat a decision are left out."""
     if rows.profile is None:
         return [], []
-    said = [_bare(item.text) for item in rows.decisions]
+    said = [bare(item.text) for item in rows.decisions]
     chosen = sorted(rows.profile.milestones, key=lambda one: (-one.day.toordinal(), one.id))
-    new = [one for one in chosen if not any(text.startswith(_bare(one.title)) for text in said)]
+    new = [one for one in chosen if not any(text.startswith(bare(one.title)) for text in said)]
     lines = [(one, renderer.milestone(one, rows.profile)) for one in new]
     high = [line for one, line in lines if line is not None and one.importance == "high"]
     return high, [line for one, line in lines if line is not None and one.importance != "high"]
 
 
-def _words(decision: KnownItem) -> tuple[str, str]:
+def words_of(decision: KnownItem) -> tuple[str, str]:
     """Its words, and those without who said them, who may stand behind in brackets."""
     said = decision.text.rstrip()
     by = said.rfind(" (") if said.endswith(")") else len(said)
-    return _bare(said), _bare(said[:by])
+    return bare(said), bare(said[:by])
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Its letters and digits: the same words may be told with other marks between them."""
     return "".join(filter(str.isalnum, text.casefold()))

@@ -215,7 +215,7 @@ def test_where_high_decisions_outgrow_the_share_the_open_and_the_newest_win(memo
         if ago == 500:
             item = memory.build.action(talk, "Deliver", about=["Anna"])
             memory.build.state(item, "renewed", NOW - days(9))
-    answer = memory.ask(max_tokens=150)
+    answer = memory.ask(max_tokens=180)
     shown = tier(answer, "permanent")
     assert any("number 500" in text for text in shown), "an open item hangs on it"
     assert any("number 200" in text for text in shown)

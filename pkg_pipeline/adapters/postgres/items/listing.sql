@@ -16,7 +16,7 @@ WITH chosen AS (
            - extract(epoch FROM i.last_at) AS age
     FROM chosen c JOIN items i USING (id)
     CROSS JOIN LATERAL (
-        SELECT item_status(i.kind, i.status, i.due_date, i.holds_until, i.last_at, %(now)s, %(today)s) AS status
+        SELECT item_status_until(i.kind, i.status, i.due_date, i.holds_until, i.last_at, %(now)s, %(today)s) AS status
     ) s
     CROSS JOIN LATERAL (
         SELECT i.kind = 'action_item' AND s.status = 'open' AND coalesce(i.due_date < %(today)s, false) AS is_overdue
@@ -33,7 +33,7 @@ ORDER BY rank, due, age, id LIMIT %(limit)s
 
 -- name: items
 -- These items in the order given, each with its history and what it took the place of.
-SELECT i.id, i.kind, item_status(i.kind, i.status, i.due_date, i.holds_until, i.last_at, %(now)s, %(today)s) AS status, i.text,
+SELECT i.id, i.kind, item_status_until(i.kind, i.status, i.due_date, i.holds_until, i.last_at, %(now)s, %(today)s) AS status, i.text,
        i.owner, i.owner_entity_id, coalesce(o.name, i.owner_name) AS owner_name, i.due_date, i.importance,
        i.probability, i.proposed_by, i.agreed_by, i.superseded_by, i.decided_by, c.source, c.external_id AS
        chat_external_id, i.interaction_id, i.quote, i.message_ids, i.first_at, i.last_at, i.settled_at,

@@ -155,7 +155,7 @@ items AS (
                                              OR edited_since(s.chat_id, s.message_ids, %(as_of)s, %(known)s)) AS is_withheld,
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
-           item_status(i.kind, s.status, s.due_date, i.holds_until, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
+           item_status_until(i.kind, s.status, s.due_date, i.holds_until, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
            (SELECT is_any FROM edits) AND item_is_stale(x.item_id) AS is_stale,
            s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
            (SELECT probability FROM item_states WHERE item_id = x.item_id AND place = 0) AS found_with

@@ -78,7 +78,9 @@ class PostgresFrameReads:
         """``decision`` or ``action_item`` with all persons it concerns, newest first; the status at ``now``."""
         today = now.astimezone(zone).date()
         item, live = ITEMS.c, LIVE_SUMMARIES.alias("s")
-        status = func.item_status(item.kind, item.status, item.due_date, item.holds_until, item.last_at, now, today)
+        status = func.item_status_until(
+            item.kind, item.status, item.due_date, item.holds_until, item.last_at, now, today
+        )
         owner = func.coalesce(ENTITIES.c.name, item.owner_name)
         columns = [
             one for one in item if one.name not in ("kind", "status", "owner_name", "holds_until", "is_withheld")

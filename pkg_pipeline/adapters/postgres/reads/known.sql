@@ -27,7 +27,7 @@ messages AS NOT MATERIALIZED (
     SELECT * FROM item_states WHERE known_from <= %(known)s
 ), items AS NOT MATERIALIZED (
     SELECT i.id, i.kind, i.interaction_id, i.importance, i.first_at, s.at AS last_at, i.chat_id, i.message_ids, i.is_withheld,
-           s.text, s.owner, i.owner_entity_id, i.owner_name, s.superseded_by, s.due_date,
+           s.text, s.owner, i.owner_entity_id, i.owner_name, s.superseded_by, s.due_date, i.holds_until,
            CASE WHEN s.status IN ('done', 'cancelled', 'superseded') THEN s.at END AS settled_at
     FROM items i CROSS JOIN LATERAL (
         SELECT at, text, owner, status, due_date, superseded_by FROM item_states WHERE item_id = i.id ORDER BY place DESC LIMIT 1

@@ -214,7 +214,7 @@ def test_revision_0034_lets_decisions_run_their_course(database_url: str) -> Non
         ("action_item", "open", "2026-03-09", None, "lapsed"),
     ]
     asked = (
-        "SELECT item_status(%s, %s, %s::date, %s::date, '2026-02-01Z'::timestamptz, '2026-03-31Z'::timestamptz,"
+        "SELECT item_status_until(%s, %s, %s::date, %s::date, '2026-02-01Z'::timestamptz, '2026-03-31Z'::timestamptz,"
         " '2026-03-31'::date)"
     )
     with engine.connect(database_url) as connection:
