@@ -9,7 +9,7 @@ from functools import cache
 
 from pkg_pipeline.offline import chat_tasks, day_choice, due_days, duties
 from training import accounts, conversations, lines
-from training.fit import WEIGHTS, Example, fitted, matches_of
+from training.fit import Example, add_head, fitted, matches_of
 
 
 @cache
@@ -39,9 +39,7 @@ def without(fold: int) -> dict[str, float]:
 
 
 def main() -> None:
-    told, _, _ = WEIGHTS.read_text(encoding="utf-8").partition(f"\n[{day_choice.HEAD}]\n")
-    rows = "".join(f'"{name}" = {weight}\n' for name, weight in fitted(examples(), {}).items())
-    WEIGHTS.write_text(f"{told}\n[{day_choice.HEAD}]\n{rows}", encoding="utf-8")
+    add_head(day_choice.HEAD, examples())
 
 
 if __name__ == "__main__":

@@ -155,6 +155,13 @@ def fit_of(head: str) -> Fit:
     return Fit(tuple(examples), labelled, tomllib.loads(PRIORS.read_text(encoding="utf-8"))[head])
 
 
+def add_head(head: str, examples: Sequence[Example]) -> None:
+    """Write a head that has no priors, in place of itself and of those that are fitted after it."""
+    told, _, _ = WEIGHTS.read_text(encoding="utf-8").partition(f"\n[{head}]\n")
+    rows = "".join(f'"{name}" = {weight}\n' for name, weight in fitted(examples, {}).items())
+    WEIGHTS.write_text(f"{told}\n[{head}]\n{rows}", encoding="utf-8")
+
+
 def main() -> None:
     lines.main()
     text = HEAD_LINES

@@ -11,7 +11,7 @@ from functools import cache
 
 from pkg_pipeline.offline import chat_decisions, lasting
 from training import accounts, conversations, lines
-from training.fit import WEIGHTS, Example, fitted, matches_of
+from training.fit import Example, add_head, fitted, matches_of
 from training.talks import Label
 
 STEP = timedelta(days=14)
@@ -35,8 +35,7 @@ def examples() -> tuple[Example, ...]:
         numbers = [{reading.lines[i].message.number for i in one.lines} for one in decided]
         for i, j in matches_of(numbers, labels).items():
             one = decided[i]
-            sentences = [said for said in (one.sentence, one.before) if said is not None]
-            told = lasting.told_of(reading, one.lines, sentences)
+            told = lasting.told_of(reading, one)
             fold, language = conversations.fold_of(talk), talk.language
             found += (
                 Example(lasting.features(told, day), right, fold, language)
@@ -59,9 +58,7 @@ def without(fold: int) -> dict[str, float]:
 
 
 def main() -> None:
-    told, _, _ = WEIGHTS.read_text(encoding="utf-8").partition(f"\n[{lasting.HEAD}]\n")
-    rows = "".join(f'"{name}" = {weight}\n' for name, weight in fitted(examples(), {}).items())
-    WEIGHTS.write_text(f"{told}\n[{lasting.HEAD}]\n{rows}", encoding="utf-8")
+    add_head(lasting.HEAD, examples())
 
 
 if __name__ == "__main__":

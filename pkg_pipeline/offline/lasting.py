@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
@@ -56,11 +56,11 @@ def _named(reading: Reading, sentences: Iterable[Sentence]) -> tuple[date | None
     return max(days, default=None), is_again, begins
 
 
-def told_of(reading: Reading, lines: Sequence[int], sentences: Sequence[Sentence]) -> Told:
-    """``lines``: of the decision; ``sentences``: those that state it."""
-    until, is_again, begins = _named(reading, sentences)
-    stays = max((reading.chances[i].stays for i in lines if reading.chances), default=0.0)
-    said = reading.lines[max(lines)].day
+def told_of(reading: Reading, found: FoundDecision) -> Told:
+    """What a decision of a chat says, by its sentences and what the head of lines says of its lines."""
+    until, is_again, begins = _named(reading, _stating(found))
+    stays = max(reading.chances[i].stays for i in found.lines)
+    said = reading.lines[max(found.lines)].day
     return Told(said, stays / SCALE, None if is_again or begins else until, is_again, begins)
 
 
@@ -90,9 +90,12 @@ def holds_until(told: Told) -> date | None:
 
 def lasts(reading: Reading, found: FoundDecision) -> tuple[date | None, date | None]:
     """The last day that a decision is about, if it does not hold on, and the last on which it is probably of use."""
-    sentences = [one for one in (found.sentence, found.before) if one is not None]
     if not reading.chances:
-        return last_day(reading, sentences), None
-    told = told_of(reading, found.lines, sentences)
+        return last_day(reading, _stating(found)), None
+    told = told_of(reading, found)
     until = holds_until(told)
     return (None if until is None else told.until), until
+
+
+def _stating(found: FoundDecision) -> list[Sentence]:
+    return [one for one in (found.sentence, found.before) if one is not None]
