@@ -84,7 +84,7 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     filled = budget.fill(asked, total=total)
     _give_back(wishes, filled, originals, total - sum(result.tokens for result in filled), count)
     whole = _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
-    if _take_back(wishes, filled, _decided_in(rows, whole), count):
+    if _take_back(wishes, filled, rows, whole, count):
         whole |= _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
     left_out = [entry for entry in left_out if entry.id not in _covered(rows, whole)]
     return _block(heading, head_tokens, wishes, filled, left_out, rules)
@@ -210,23 +210,29 @@ def _fill_rest(
     return whole
 
 
-def _decided_in(rows: ContextRows, whole: frozenset[UUID]) -> frozenset[str]:
-    """Decisions whose very words stand in a conversation that is printed whole."""
-    said = {key: bare("".join(one.text for one in rows.whole[key].messages)) for key in whole}
-    return frozenset(
-        str(one.id)
-        for one in rows.decisions
-        if one.interaction_id in whole and any(words in said[one.interaction_id] for words in words_of(one))
-    )
+def _stands_in(rows: ContextRows, whole: frozenset[UUID], decisions: frozenset[str]) -> frozenset[str]:
+    """Those of some decisions whose very words stand in a conversation that is printed whole."""
+    told = [one for one in rows.decisions if str(one.id) in decisions and one.interaction_id in whole]
+    talks = {one.interaction_id for one in told}
+    said = {talk: bare("".join(one.text for one in rows.whole[talk].messages)) for talk in talks}
+    return frozenset(str(one.id) for one in told if any(words in said[one.interaction_id] for words in words_of(one)))
 
 
 def _take_back(
-    wishes: list[_Wish], filled: list[budget.Filled], said: frozenset[str], count: Callable[[str], int]
+    wishes: list[_Wish],
+    filled: list[budget.Filled],
+    rows: ContextRows,
+    whole: frozenset[UUID],
+    count: Callable[[str], int],
 ) -> bool:
     """Earlier decisions that stand in a conversation printed whole are not said again; whether there were any."""
     cold = TIERS.index("cold")
     wish, result = wishes[cold], filled[cold]
-    again = {place for place, line in enumerate(wish.lines) if line.section == "decisions" and line.id in said}
+    older = {place: line.id for place, line in enumerate(wish.lines) if line.section == "decisions"}
+    if older.keys().isdisjoint(result.units):
+        return False
+    said = _stands_in(rows, whole, frozenset(older.values()))
+    again = {place for place, line_id in older.items() if line_id in said}
     if again.isdisjoint(result.units):
         return False
     before = _headings([wish.lines[place] for place in result.units])
