@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, LiteralString, Protocol
+from typing import Any, LiteralString, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
 from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import dict_row, scalar_row
+from psycopg.rows import RowFactory, dict_row, scalar_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import as_sent as as_sent  # registers its adapter
@@ -28,6 +28,7 @@ SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chn
 """How far a vector index is searched; set per connection, which saves a round trip per search."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+Row = TypeVar("Row")
 
 QUIET = logging.NullHandler()
 """The pool raises its errors; without a handler Python would also print every retry."""
@@ -281,3 +282,22 @@ def pooled(
 def transaction(connections: ConnectionPool) -> Iterator[Connection]:
     with connections.connection() as connection, connection.transaction():
         yield connection
+
+
+@contextmanager
+def server_cursor(
+    connection: Connection, name: str, row_factory: RowFactory[Row]
+) -> Iterator[psycopg.ServerCursor[Row]]:
+    """A cursor of the server that is closed whatever happens: where the connection died unseen, psycopg's own
+    ``close`` fails and leaves it open. That failure hides no earlier one, but nothing ends well with it.
+    """
+    cursor = connection.cursor(name, row_factory=row_factory)
+    try:
+        yield cursor
+        cursor.close()
+    except BaseException:
+        with suppress(psycopg.OperationalError):
+            cursor.close()
+        raise
+    finally:
+        cursor.close()  # by now the connection is known to be dead, or the cursor is closed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Iterator
 from typing import Any, LiteralString
 
 import pytest
+from psycopg import OperationalError
 
 from pkg_pipeline.adapters.postgres.interactions import store as interaction_store
 from pkg_pipeline.adapters.postgres.statements import Statements
@@ -141,3 +144,27 @@ def test_whatever_statement_fails_the_next_build_goes_on(rig: Rig, monkeypatch: 
     assert failures > 20, "statements at which it died"
     assert logical(rig) == whole
     assert_recounts(rig)
+
+
+@pytest.mark.parametrize("reads_on", [True, False])
+def test_a_connection_that_dies_while_messages_are_read_leaves_no_open_cursor(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, reads_on: bool
+) -> None:
+    monkeypatch.setattr(interaction_store, "CHUNK_MESSAGES", 1)
+    rig.take(chats(3))
+
+    def read_until_it_dies() -> None:
+        found = rig.interactions.dirty_chats()
+        with rig.interactions.open_batch(found, gap_seconds=3600, mass_senders=9, waits=True) as batch:
+            for _, chunks in batch.chats():
+                with rig.connection() as other:
+                    other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'FETCH%'")
+                if not reads_on:
+                    raise ArithmeticError
+                list(chunks)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OperationalError if reads_on else ArithmeticError):
+            read_until_it_dies()
+        gc.collect()

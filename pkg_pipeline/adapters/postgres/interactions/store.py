@@ -16,7 +16,7 @@ from psycopg import ServerCursor
 from psycopg.rows import kwargs_row
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.engine import Connection, server_cursor, transaction
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.message.attribution import NEIGHBOURS
@@ -188,7 +188,7 @@ class PostgresChatBatch:
         """Each chat with its messages, which must be read before the next chat is requested. Of one that goes on the
         few before what is new come too.
         """
-        with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
+        with server_cursor(self._connection, "segments", kwargs_row(SegmentMessage)) as cursor:
             cursor.itersize = CHUNK_MESSAGES
             given = _bounds(self._stretches) | {"is_group": [one.is_group for one in self._stretches]}
             cursor.execute(SQL.text("segments"), given)

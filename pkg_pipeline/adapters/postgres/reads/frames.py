@@ -18,7 +18,7 @@ from sqlalchemy import cast as cast_to
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 
-from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.engine import server_cursor, transaction
 from pkg_pipeline.adapters.postgres.schema.conversations import (
     CHAT_MEMBERS,
     CHATS,
@@ -194,7 +194,7 @@ class PostgresFrameReads:
         compiled = statement.compile(dialect=PSYCOPG)
         with (
             transaction(self._connections) as connection,
-            connection.cursor("frames", row_factory=namedtuple_row) as cursor,
+            server_cursor(connection, "frames", namedtuple_row) as cursor,
         ):
             # a custom plan: it depends on which parameters are given
             connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")

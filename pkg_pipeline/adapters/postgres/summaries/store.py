@@ -10,11 +10,11 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import kwargs_row
+from psycopg.rows import kwargs_row, tuple_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.engine import Connection, server_cursor, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
@@ -204,7 +204,7 @@ def joins(joining: Joining) -> dict[str, int]:
 
 def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The current texts of a long interaction, in pages."""
-    with connection.cursor("said") as cursor:
+    with server_cursor(connection, "said", tuple_row) as cursor:
         cursor.itersize = HASHES_AT_ONCE
         cursor.execute(query("summaries", "texts"), parameters)
         yield from cursor
