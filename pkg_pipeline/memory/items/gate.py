@@ -183,7 +183,8 @@ class _Gate:
         evidence, quoted = found
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
-        reason = self._unproven(change, evidence, f"{shown.text} {shown.quote}")
+        is_closed = change.to == "done" and not self.is_measured  # proven with the rest
+        reason = None if is_closed else self._unproven(change, evidence, f"{shown.text} {shown.quote}")
         if reason is None and not self.is_measured:
             reason = of_another(change, shown, evidence, quoted, self.source)
         if reason is not None:

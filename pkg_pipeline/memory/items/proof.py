@@ -30,6 +30,7 @@ from pkg_pipeline.memory.items.giving_up import is_given_up, is_put_off
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
 from pkg_pipeline.memory.items.proposals import not_taken_up, with_whole_clauses
 from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
+from pkg_pipeline.memory.items.results import shows_result
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
@@ -182,13 +183,20 @@ def of_another(
     def shared(item: ShownItem) -> frozenset[str]:
         return said & meant(f"{item.text} {item.quote}")
 
-    if change.to != "cancelled" and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
+    others = [f"{one.text} {one.quote}" for one in source.shown if one.ref != shown.ref]
+    is_result = change.to == "done" and shows_result(matter, others, evidence, quoted, source.messages)
+    is_known = is_result or change.to == "cancelled"
+    if not is_known and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
         return ANOTHER
     if change.to == "cancelled":
         owner = next((one for one in people if one.entity_id == shown.owner_entity_id), None)
         return None if is_given_up(matter, evidence, quoted, people, owner) else ANOTHER
     if change.to == "renewed":
         return None if is_put_off(matter, evidence.quote, quoted, source.messages) else ANOTHER
+    if is_result:
+        return None
+    if (reason := unproven("done", evidence, f"{shown.text} {shown.quote}", source.messages)) is not None:
+        return reason
     is_apart = any(has("apart", one) for one in words)
     is_named = is_apart or any(len(shared(one)) > 1 for one in source.shown)
     is_asked = is_asked_for(matter, quoted, source.messages)
