@@ -184,7 +184,8 @@ def of_another(
         return said & meant(f"{item.text} {item.quote}")
 
     others = [f"{one.text} {one.quote}" for one in source.shown if one.ref != shown.ref]
-    is_result = change.to == "done" and shows_result(matter, others, evidence, quoted, source.messages)
+    is_result = change.to == "done" and shows_result(matter, others, evidence, quoted, source.messages, people)
+    is_result &= not any(_is_of_others(one, source, matter) for one in words)
     is_known = is_result or change.to == "cancelled"
     if not is_known and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
         return ANOTHER

@@ -11,29 +11,39 @@ from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.progress import is_joke, is_open, is_weighed, shares_text, touched
+from pkg_pipeline.memory.gate.progress import gives_up, is_joke, is_open, is_weighed, shares_text, touched
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.completion import comes_to_nothing
 from pkg_pipeline.memory.items.matter import SPOKEN_OF, Matter
 from pkg_pipeline.memory.languages import entries
-from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.records import Person, SourceMessage
 
 _AGAINST = ("lacking", "draft", "apart", "thought", "undone", "failed", "delayed", "offered", "other", "later_time")
 """What makes a result another one, or none yet."""
 
 
 class _Result(NamedTuple):
-    """What is so after deeds of one kind; ``is_alone``: no other deed of a few shown items has it."""
+    """What is so after deeds of one kind. ``is_alone``: no other deed of a few shown items has it.
+
+    ``is_of_both``: said of two things of the matter, what was given and who got it.
+    """
 
     deed: re.Pattern[str]
     shown: re.Pattern[str]
     is_alone: bool
+    is_of_both: bool
 
 
 @cache
 def _results() -> tuple[_Result, ...]:
     rows = [(language, row) for language, some in entries("results", "results") for row in some]
     return tuple(
-        _Result(_whole(language, row["deed"], begins=True), _whole(language, row["shown"]), row.get("alone", False))
+        _Result(
+            _whole(language, row["deed"], begins=True),
+            _whole(language, row["shown"]),
+            row.get("alone", False),
+            row.get("both", False),
+        )
         for language, row in rows
     )
 
@@ -51,7 +61,12 @@ def _whole(language: str, source: str, *, begins: bool = False) -> re.Pattern[st
 
 
 def shows_result(
-    matter: Matter, others: Iterable[str], evidence: Evidence, quoted: SourceMessage, talk: Sequence[SourceMessage]
+    matter: Matter,
+    others: Iterable[str],
+    evidence: Evidence,
+    quoted: SourceMessage,
+    talk: Sequence[SourceMessage],
+    people: Iterable[Person],
 ) -> bool:
     """Whether what is quoted is so only once the matter was done. ``others``: words of other open items."""
     if is_joke(evidence.messages, evidence.quote) or comes_to_nothing(matter, evidence.quote, quoted):
@@ -64,17 +79,33 @@ def shows_result(
         if shares_text(part, evidence.quote)
     ]
     text = " ".join(parts)
-    if is_weighed(text) or is_open(text) or any(has(sign, text) and not has(sign, matter.words) for sign in _AGAINST):
+    if _is_against(text, matter):
         return False
-    near = [m for m in talk if 0 <= quoted.number - m.number <= SPOKEN_OF]
-    is_named = any(matter.names_in(part) for part in parts)
-    is_near = is_named or any(matter.names_in(m.text, is_asked=True) for m in near)
-    plain, words = folded(text).replace("’", "'"), folded(matter.text)
+    known = content(" ".join(person.name for person in people))
+    meant = content(matter.text) & matter.names - known
+
+    def names(text: str) -> bool:
+        return bool(matter.names_in(text, is_asked=True)) or bool(content(text) & meant)
+
+    is_near = any(names(m.text) for m in talk if 0 <= quoted.number - m.number <= SPOKEN_OF)
+    words = folded(matter.text)
     mine = [one for one in _results() if one.deed.search(words)]
-    if any(one.shown.search(plain) and (is_near or _is_only(one, others)) for one in mine):
+    later = [m.text for m in evidence.messages if m.number > quoted.number and m.sender != quoted.sender]
+    for said in (text, *(one for one in later if not _is_against(one, matter))):
+        plain = folded(said).replace("’", "'")
+        found = [one for one in mine if one.shown.search(plain)]
+        is_of_both = len(content(said) & (matter.meanings | meant)) > 1
+        if any((is_near or _is_only(one, others)) and (is_of_both or not one.is_of_both) for one in found):
+            return True
+    papers = [match for one in _proofs() if (match := one.search(folded(text).replace("’", "'"))) is not None]
+    return is_near and any(not matter.names_in(match.group()) for match in papers)
+
+
+def _is_against(text: str, matter: Matter) -> bool:
+    """Whether words ask, weigh, put off, or tell of a result that is another one, or none yet."""
+    if is_question(text) or is_weighed(text) or is_open(text) or (gives_up(text) and not has("cancel", matter.words)):
         return True
-    found = [match for one in _proofs() if (match := one.search(plain)) is not None]
-    return is_near and any(not matter.names_in(match.group()) for match in found)
+    return any(has(sign, text) and not has(sign, matter.words) for sign in _AGAINST)
 
 
 def _is_only(result: _Result, others: Iterable[str]) -> bool:
