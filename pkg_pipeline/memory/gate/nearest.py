@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from pkg_pipeline.memory.gate.number_words import folded, spelled
 from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
@@ -59,7 +60,13 @@ class Spoken:
 
 def is_question(text: str) -> bool:
     end = _TAIL.sub("", text)
-    return end.endswith(("?", "？", "吗", "呢")) or "?" in text[-3:]
+    return end.endswith(("?", "？", "吗", "呢")) or "?" in text[-3:] or _tags().search(folded(text)) is not None
+
+
+@cache
+def _tags() -> re.Pattern[str]:
+    """What makes a statement a question at its end, without a mark of one ("you bring it on Sunday, right")."""
+    return re.compile("|".join(rf"(?:{source})\W*$" for _, source in entries("questions", "tag")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def _is_open_about(quoted: Sequence[SourceMessage], quote: str, matter: str) -> 
         return any(_names_other(part, wanted) for part in parts)
     if not about or (any(_is_completed(part) for part in parts[parts.index(about[-1]) + 1 :])):
         return False
-    return all(is_open(part) or polarity(part).denies or _only_prepares(part, wanted) for part in about)
+    return all(is_open(part) or polarity(part).denies or only_prepares(part, wanted) for part in about)
 
 
 def _names_same(part: str, matter: str) -> bool:
@@ -134,7 +134,7 @@ def names_thing(word: str) -> bool:
     return not (has("completed", word) or has("promise", word)) and not (is_han(word) and len(word) == 1)
 
 
-def _only_prepares(part: str, wanted: frozenset[str]) -> bool:
+def only_prepares(part: str, wanted: frozenset[str]) -> bool:
     """Whether a clause tells of looking, asking or the like that was not itself to be done."""
     word = found("prepares", part)
     return word is not None and not content(word) & wanted

@@ -17,6 +17,7 @@ from pkg_pipeline.memory.gate.progress import (
     acknowledging,
     is_no_duty,
     may_renew,
+    only_prepares,
     says_cancelled,
     says_done,
     settles,
@@ -128,9 +129,15 @@ def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceM
     return None
 
 
-def untold(evidence: Evidence) -> str | None:
-    """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed."""
-    if any(message.attachments or tells_completed(message.text) for message in evidence.messages):
+def untold(evidence: Evidence, matter: str) -> str | None:
+    """Why words that make an item do not end it at once, or None: they do not tell outright that it was completed.
+
+    ``matter``: the item's words; what only leads up to it ends nothing.
+    """
+    wanted = content(matter)
+    parts = [part for message in evidence.messages for part in parts_of(message.text)]
+    told = any(tells_completed(part) and not only_prepares(part, wanted) for part in parts)
+    if told or any(message.attachments for message in evidence.messages):
         return None
     return NOT_DONE
 
