@@ -53,7 +53,9 @@ def behind(sign: str, text: str) -> str:
 def refuses(message: SourceMessage) -> bool:
     """Whether a message begins with a refusal."""
     first = next(iter(parts_of(message.text)), "")
-    return has("refusal", first) and not has("agrees", first) and not is_question(first)
+    if is_question(first) or not has("refusal", first):
+        return False
+    return not has("agrees", folded(first).replace(found("refusal", first) or "", " "))
 
 
 def says_no(message: SourceMessage) -> bool:

@@ -156,6 +156,7 @@ def _may_get(one: Named, subject: Named | None, unit: Unit, scene: Scene) -> boo
         return True
     objects = [other for other in scene.names(unit.text) if not scene.is_called(other, unit.text, unit)]
     is_explicit = any(not is_nominative(other) or is_receiver(other, unit.text) for other in objects)
+    is_explicit |= shows("him", unit.text) and any(other.person is None for other in scene.names(unit.sentence))
     around = scene.spoken.around(unit, NEAR if shows("him", unit.sentence) else 1)
     if one.person is None:
         until = [m for m in around if m.number <= unit.message.number]

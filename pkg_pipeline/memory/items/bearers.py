@@ -9,15 +9,16 @@ from uuid import UUID
 
 from pkg_pipeline.memory.gate.agents import Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import agrees, has
+from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, has, says_no
 from pkg_pipeline.memory.gate.naming import Named, others_named
-from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, meant
+from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, is_question, meant
 from pkg_pipeline.memory.gate.people import Known, find_person
 from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
 from pkg_pipeline.memory.gate.truth import Fault
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.normalise import word_count
 
 THIRD = ("third", "theirs", "him")
 """Signs of somebody told of without a name."""
@@ -133,8 +134,11 @@ class Bearers:
     def _takes_on(self, person: Person, asked: Unit) -> bool:
         """Whether somebody promises right behind what another asks for."""
         later = [m for m in self.evidence.messages if m.number == asked.message.number + 1]
-        is_asked = asked.message.sender != person and has("ask", asked.sentence)
-        return is_asked and any(m.sender == person and has("promise", m.text) for m in later)
+        if asked.message.sender == person:
+            return False
+        is_asked = has("ask", asked.sentence)
+        answers = [m for m in later if m.sender == person]
+        return any((is_asked and has("promise", m.text)) or _takes_up(m, asked.sentence) for m in answers)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
         """Who proposed: the first whose cited message has words of the item."""
@@ -166,10 +170,16 @@ class Bearers:
         return person.entity_id
 
 
+def _takes_up(answer: SourceMessage, asked: str) -> bool:
+    """Whether a short answer says the deed that was asked for again ("tell mum I'm late", "I'll tell her")."""
+    is_short = word_count(answer.text) <= SHORT_ANSWER and not is_question(answer.text) and not says_no(answer)
+    return is_short and bool(content(answer.text) & content(asked))
+
+
 def _gives_away(text: str) -> bool:
     """Whether who writes this leaves the deed to somebody else."""
     is_away = any(shows(sign, text) for sign in ("requests", *THIRD))
-    return is_away and not shows("me", text) and not shows("gives", text)
+    return is_away and not any(shows(sign, text) for sign in ("me", "gives", "first_verb"))
 
 
 def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:

@@ -111,7 +111,7 @@ def _denies(part: str) -> bool:
 def _is_refused(last: SourceMessage) -> bool:
     """Whether a last word only denies or refuses, and promises or asks for nothing."""
     parts = [part for part in parts_of(last.text) if not has("received", part)]
-    if not parts or not _denies(parts[0]):
+    if not parts or not _denies(parts[0]) or has("not_yet", last.text):
         return False
     is_bound = any(has(sign, last.text) for sign in ("promise", "ask", "agrees", "completed", "others_will"))
     puts = any(polarity(part).plain for part in parts[1:] if not has("condition", part) and not has("unreal", part))
