@@ -23,7 +23,10 @@ _PARTICLES: Final = frozenset(
     ("van", "von", "der", "den", "de", "del", "di", "da", "dos", "du", "le", "la", "al", "el")
 )
 """Small words within a surname."""
-_ALONE: Final = re.compile(r"([A-ZА-ЯЁ][a-zа-яё]{2,})(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b)")
+_ALONE: Final = re.compile(
+    r"(?:^|(?<=[.!?] ))([A-ZА-ЯЁ][a-zа-яё]{2,})"
+    r"(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b| \(| (?:has (?:my|our|your|the)|can|could|will|says|said|wants|offers|offered)\b)"
+)
 
 
 class Named(NamedTuple):
@@ -164,8 +167,9 @@ def others_named(texts: Iterable[str], people: tuple[Person, ...]) -> tuple[str,
     found: list[str] = []
     for text in texts:
         found += [one.word for one in names_in(text, people) if one.person is None]
-        if (match := _ALONE.match(text)) is not None and not names_in(match[1], people):
-            found.append(match[1])
+        for match in _ALONE.finditer(text):
+            if not names_in(match[1], people) and folded(match[1]) not in word_set("people", "no_names"):
+                found.append(match[1])
     return tuple(dict.fromkeys(found))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.agents import Scene, shows
+from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, has, says_no
 from pkg_pipeline.memory.gate.naming import Named, others_named
@@ -104,8 +104,18 @@ class Bearers:
             return False
         if any(self._takes_on(owner.person, unit) for unit in quoted):
             return False
+        if self._is_absent(owner.person, scene):
+            return True
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
+
+    def _is_absent(self, person: Person, scene: Scene) -> bool:
+        """Whether, of more than two who talk, somebody neither writes nor is named or spoken to in what is cited."""
+        if len(self.people) <= DIRECT or any(m.sender == person for m in self.evidence.messages):
+            return False
+        texts = [message.text for message in self.evidence.messages]
+        is_meant = any(one.person == person for text in texts for one in scene.names(text))
+        return not is_meant and not any(has(sign, text) for sign in ("you", "together") for text in texts)
 
     def doubt(self, item: CandidateItem, owner: Owner, messages: Sequence[SourceMessage]) -> Fault | None:
         """Why an item's text is better told as said: whom it names, or who alone said it; of that in ``messages``."""
@@ -178,8 +188,9 @@ def _takes_up(answer: SourceMessage, asked: str) -> bool:
 
 def _gives_away(text: str) -> bool:
     """Whether who writes this leaves the deed to somebody else."""
-    is_away = any(shows(sign, text) for sign in ("requests", *THIRD))
-    return is_away and not any(shows(sign, text) for sign in ("me", "gives", "first_verb"))
+    signs = ("requests", "third") if has("promise", text) else ("requests", *THIRD)
+    is_away = any(shows(sign, text) for sign in signs)
+    return is_away and not any(shows(sign, text) for sign in ("me", "gives"))
 
 
 def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
