@@ -168,9 +168,14 @@ def others_named(texts: Iterable[str], people: tuple[Person, ...]) -> tuple[str,
     for text in texts:
         found += [one.word for one in names_in(text, people) if one.person is None]
         for match in _ALONE.finditer(text):
-            if not names_in(match[1], people) and folded(match[1]) not in word_set("people", "no_names"):
+            if not names_in(match[1], people) and folded(match[1]) not in _no_names():
                 found.append(match[1])
     return tuple(dict.fromkeys(found))
+
+
+@cache
+def _no_names() -> frozenset[str]:
+    return word_set("people", "no_names") | word_set("words", "stop")
 
 
 def is_known(named: Named) -> bool:

@@ -21,7 +21,7 @@ from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.items.batches import as_one
 from pkg_pipeline.memory.items.bearers import Bearers
 from pkg_pipeline.memory.items.fact_gate import read_fact
-from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled, untold
+from pkg_pipeline.memory.items.proof import of_another, unended, unproven, unsettled, untold
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -307,6 +307,8 @@ class _Gate:
         reason = self._unproven(end, later, item.text)
         if reason is None and not self.is_measured and end.state == "done" and is_of_item:
             reason = untold(later, item.text)
+        if reason is None and not self.is_measured and end.state == "done":
+            reason = unended(item, later, last, self.source.messages)
         if reason is not None:
             return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]

@@ -30,7 +30,7 @@ from pkg_pipeline.memory.items.completion import is_completed
 from pkg_pipeline.memory.items.giving_up import is_given_up, is_put_off
 from pkg_pipeline.memory.items.matter import Matter, is_asked_for, is_spoken_of, matter_of
 from pkg_pipeline.memory.items.proposals import not_taken_up, with_whole_clauses
-from pkg_pipeline.memory.items.records import CandidateChange, ReadingInput, ShownItem
+from pkg_pipeline.memory.items.records import CandidateChange, CandidateItem, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.results import shows_result
 from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
@@ -140,6 +140,16 @@ def untold(evidence: Evidence, matter: str) -> str | None:
     if told or any(message.attachments for message in evidence.messages):
         return None
     return NOT_DONE
+
+
+def unended(item: CandidateItem, evidence: Evidence, last: SourceMessage, talk: Sequence[SourceMessage]) -> str | None:
+    """Why words behind an item do not show that it was done, or None. ``last``: the message that they quote."""
+    people = tuple(dict.fromkeys(message.sender for message in talk))
+    matter = matter_of((item.text, item.quote), last.sent_at.date(), people)
+    is_owners = item.owner not in ("self", "them") or (item.owner == "self") == last.sender.is_self
+    if shows_result(matter, (), evidence, last, talk, people):
+        return None
+    return None if is_completed(matter, evidence, last, talk, is_owners=is_owners) else NOT_DONE
 
 
 def _is_of_others(sentence: str, source: ReadingInput, matter: Matter) -> bool:
