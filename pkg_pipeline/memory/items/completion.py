@@ -56,7 +56,7 @@ def is_completed(
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
     if not has("hands_over", matter.words):
-        is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) for one in said)
+        is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) and not has("lacking", one) for one in said)
     is_there |= any(_tells_state(part, matter) for part in parts)
     is_there |= any(_tells_time(part, matter, is_asked=is_asked) for part in parts)
     is_there |= is_asked and has("hands_over", matter.words) and any(has("with_you", part) for part in parts)
@@ -183,6 +183,8 @@ def _is_of_other(part: str, matter: Matter) -> bool:
 def _is_to_writer(part: str, matter: Matter) -> bool:
     """Whether a clause tells that who writes it gets or keeps what they were to give away."""
     is_given = has("hands_over", matter.words)
+    if has("pays", matter.words) and matter.names_in(part) and not (has("pays", part) or has("finished", part)):
+        return True  # a bill that came is not paid
     is_kept = has("with_me", part) and not has("with_me", matter.words)
     return is_given and (is_kept or (shows("me", part) and has("hands_over", part)))
 

@@ -306,9 +306,7 @@ class _Gate:
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
         reason = self._unproven(end, later, item.text)
         if reason is None and not self.is_measured and end.state == "done" and is_of_item:
-            reason = untold(later, item.text)
-        if reason is None and not self.is_measured and end.state == "done":
-            reason = unended(item, later, last, self.source.messages)
+            reason = untold(later, item.text) or unended(item, later, last, self.source.messages)
         if reason is not None:
             return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]

@@ -202,7 +202,7 @@ def of_another(
 
     others = [f"{one.text} {one.quote}" for one in source.shown if one.ref != shown.ref]
     is_result = change.to == "done" and shows_result(matter, others, evidence, quoted, source.messages, people)
-    is_result &= not any(_is_of_others(one, source, matter) for one in words)
+    is_result = is_result and not any(_is_of_others(one, source, matter) for one in words)
     is_known = is_result or change.to == "cancelled"
     if not is_known and not is_spoken_of(matter, evidence.quote, quoted, source.messages):
         return ANOTHER
@@ -210,7 +210,9 @@ def of_another(
         owner = next((one for one in people if one.entity_id == shown.owner_entity_id), None)
         return None if is_given_up(matter, evidence, quoted, people, owner) else ANOTHER
     if change.to == "renewed":
-        return None if is_put_off(matter, evidence.quote, quoted, source.messages) else ANOTHER
+        is_theirs = any(_is_of_others(one, source, matter) for one in words)
+        is_moved = not is_theirs and is_put_off(matter, evidence.quote, quoted, source.messages)
+        return None if is_moved else ANOTHER
     if is_result:
         return None
     if (reason := unproven("done", evidence, f"{shown.text} {shown.quote}", source.messages)) is not None:
