@@ -151,15 +151,22 @@ class Bearers:
         return any((is_asked and has("promise", m.text)) or _takes_up(m, asked.sentence) for m in answers)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
-        """Who proposed: the first whose cited message has words of the item."""
+        """Who proposed: before what they say of the item, no other's cited message says its figures or, without any, as
+        much of it. Who says no figure where others say those of the item only asked for them.
+        """
         found = self._speaker(name, part)
         wanted = meant(text)
-        first = next((m for m in self.evidence.messages if wanted & meant(m.text)), self.evidence.messages[0])
-        own = next((m for m in self.evidence.messages if m.sender.entity_id == found), None)
-        figures = {one for one in wanted if one.startswith("#")}
-        named = [m for m in self.evidence.messages if figures & meant(m.text)]
-        is_without = bool(named) and own is not None and not figures & meant(own.text)
-        if own is not None and (own.number > first.number or is_without):
+        shared = {m.number: wanted & meant(m.text) for m in self.evidence.messages}
+        mine = [m for m in self.evidence.messages if m.sender.entity_id == found]
+        if not mine:
+            return found
+        own = max(mine, key=lambda m: (len(_figures(shared[m.number])), len(shared[m.number])))
+        says = shared[own.number]
+        before = [shared[m.number] for m in self.evidence.messages if m.number < own.number and m not in mine]
+        figures = _figures(says)
+        is_second = any(_figures(one) >= figures if figures else len(one) >= len(says) for one in before if one)
+        is_asking = any(map(_figures, shared.values())) and not any(_figures(meant(m.text)) for m in mine)
+        if is_second or is_asking:
             return self.log.note(part, "did not say it first", name or "")
         return found
 
@@ -175,9 +182,13 @@ class Bearers:
         said = [m for m in self.evidence.messages if person is not None and m.sender.entity_id == person.entity_id]
         if person is None or not said:
             return self.log.note(part, "wrote none of the cited messages", name)
-        if agreeing and not any(map(agrees, said)):
+        if agreeing and not any(agrees(m) or (has("promise", m.text) and not says_no(m)) for m in said):
             return self.log.note(part, "does not say so in the cited messages", name)
         return person.entity_id
+
+
+def _figures(meanings: frozenset[str]) -> frozenset[str]:
+    return frozenset(one for one in meanings if one.startswith("#"))
 
 
 def _takes_up(answer: SourceMessage, asked: str) -> bool:
