@@ -90,6 +90,11 @@ class Evidence:
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(message.external_id for message in self.messages))
 
+    @property
+    def quoted(self) -> SourceMessage:
+        """The message that holds the quote."""
+        return next((m for m in self.messages if self.quote in m.text), self.messages[-1])
+
 
 class Checker:
     """One conversation prepared for validation: messages by number, normalised on demand."""

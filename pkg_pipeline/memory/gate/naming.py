@@ -25,7 +25,8 @@ _PARTICLES: Final = frozenset(
 """Small words within a surname."""
 _ALONE: Final = re.compile(
     r"(?:^|(?<=[.!?] ))([A-ZА-ЯЁ][a-zа-яё]{2,})"
-    r"(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b| \(| (?:has (?:my|our|your|the)|can|could|will|says|said|wants|offers|offered)\b)"
+    r"(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b| \(| (?:has (?:my|our|your|the)|can|could|will)\b"
+    r"| (?:says|said|wants|offers|offered)\b)"
 )
 
 

@@ -165,7 +165,8 @@ class Bearers:
         before = [shared[m.number] for m in self.evidence.messages if m.number < own.number and m not in mine]
         figures = _figures(says)
         is_second = any(_figures(one) >= figures if figures else len(one) >= len(says) for one in before if one)
-        is_asking = any(map(_figures, shared.values())) and not any(_figures(meant(m.text)) for m in mine)
+        told = tuple(one for m in mine for one in _figures(meant(m.text)))
+        is_asking = any(map(_figures, shared.values())) and not any(one.startswith(told) for one in _figures(wanted))
         if is_second or is_asking:
             return self.log.note(part, "did not say it first", name or "")
         return found

@@ -56,7 +56,9 @@ def is_completed(
     is_asked = is_asked_for(matter, quoted, talk) or any(m in before for m in evidence.messages)
     is_awaited = is_asked or _is_just_promised(quoted, before) or _is_answered_well(quoted, evidence)
     if not has("hands_over", matter.words):
-        is_there |= any(matter.names_in(one) and has("now", one) and is_plain(one) and not has("lacking", one) for one in said)
+        is_there |= any(
+            matter.names_in(one) and has("now", one) and is_plain(one) and not has("lacking", one) for one in said
+        )
     is_there |= any(_tells_state(part, matter) for part in parts)
     is_there |= any(_tells_time(part, matter, is_asked=is_asked) for part in parts)
     is_there |= is_asked and has("hands_over", matter.words) and any(has("with_you", part) for part in parts)

@@ -35,9 +35,7 @@ def is_about(
 
     ``value``: what they tell; ``relatives``: words whose names are of others.
     """
-    message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
-    if message is None:
-        return True
+    message = evidence.quoted
     people = checker.source.participants
     spoken = checker.testimony(evidence.messages, people).spoken
     scene = Scene(spoken, people, (*others_named(spoken.texts, people), *([] if person else [name])))
@@ -83,9 +81,7 @@ def is_own_contact(value: str, evidence: Evidence, checker: Checker) -> bool:
 
     Who is named in other clauses does something else ("new number 07700 900159, mum took me off her plan").
     """
-    message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
-    if message is None:
-        return False
+    message = evidence.quoted
     people, sender = checker.source.participants, message.sender
     spoken = checker.testimony(evidence.messages, people).spoken
     unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))

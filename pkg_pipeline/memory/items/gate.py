@@ -237,8 +237,7 @@ class _Gate:
         found = self.checker.evidence(tuple(numbers), quote)
         if isinstance(found, str):
             return self.log.note(part, found, may_mend=True)
-        quoted = next(m for m in found.messages if self.checker.folded(m).find(quote) is not None)
-        return found, quoted
+        return found, found.quoted
 
     def _ids(self, evidence: Evidence, talk: SummaryInput) -> tuple[str, ...]:
         return tuple(dict.fromkeys(m.external_id for m in evidence.messages if self.talk_of[m.number] is talk))

@@ -36,7 +36,6 @@ from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
-from pkg_pipeline.memory.text.normalise import comparable
 
 ANOTHER = "tells of another matter"
 NOT_DONE = "is not said to be done by the messages that it cites"
@@ -75,14 +74,9 @@ def _only_denies(kind: str, text: str, quote: str) -> bool:
     return not rest or (_denies(parts[0]) and not is_bound)
 
 
-def _quoted(evidence: Evidence) -> SourceMessage:
-    quote = comparable(evidence.quote)
-    return next((m for m in evidence.messages if quote in comparable(m.text)), evidence.messages[0])
-
-
 def _is_answered_no(text: str, evidence: Evidence) -> bool:
     """Whether the last word is another's no to what is quoted, and puts nothing instead that ``text`` tells."""
-    quoted, last = _quoted(evidence), evidence.messages[-1]
+    quoted, last = evidence.quoted, evidence.messages[-1]
     if last.sender == quoted.sender or not says_no(last):
         return False
     parts = [part for part in parts_of(last.text) if not has("received", part)]
@@ -94,7 +88,7 @@ def _is_answered_no(text: str, evidence: Evidence) -> bool:
 
 def _is_unaccepted(evidence: Evidence) -> bool:
     """Whether what is quoted only asks, and nobody of the others who answer accepts or does it."""
-    quoted = _quoted(evidence)
+    quoted = evidence.quoted
     asked = touched([quoted], evidence.quote)
     is_bound = has("promise", evidence.quote) or shows("first_verb", evidence.quote)
     if is_bound or not asked or not all(map(is_question, asked)):

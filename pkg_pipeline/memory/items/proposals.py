@@ -20,7 +20,7 @@ _MARK = re.compile(r"[,;.!?，。；！？\n]+")
 
 def not_taken_up(evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
     """Why quoted words bind nobody and settle nothing yet, or None."""
-    quoted = quoted_of(evidence)
+    quoted = evidence.quoted
     said = [one for one in _sentences(quoted) if shares_text(one, evidence.quote)]
     if not said or not all(map(_is_tentative, said)) or _is_accepted(quoted, talk):
         return None
@@ -37,13 +37,9 @@ def _sentences(message: SourceMessage) -> list[str]:
     return [one for one in _STOP.split(message.text) if one.strip()]
 
 
-def quoted_of(evidence: Evidence) -> SourceMessage:
-    return next((m for m in evidence.messages if shares_text(evidence.quote, m.text)), evidence.messages[-1])
-
-
 def with_whole_clauses(evidence: Evidence) -> Evidence:
     """The same with the quoted words drawn out to the marks around them: what denies them may stand before."""
-    text = quoted_of(evidence).text
+    text = evidence.quoted.text
     at = text.find(evidence.quote)
     if at < 0:
         return evidence

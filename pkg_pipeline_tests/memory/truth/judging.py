@@ -25,6 +25,7 @@ from pkg_pipeline.memory.items.records import (
 )
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
+from pkg_pipeline.memory.text.normalise import sentences as sentences_of
 from pkg_pipeline_tests.memory.truth.talks import Talk
 from pkg_pipeline_tests.memory.truth.variants import Case
 
@@ -34,6 +35,8 @@ _WORD = re.compile(r"\d[\d.,:]*\d|\d|[^\W\d_]+|[€$£₽%]")
 _HAN = re.compile(r"\d[\d.,:]*\d|\d|[a-z]+|[^\W\d_]|[€$£₽%]", re.IGNORECASE)
 _END = re.compile(r'(?P<state>\w+) \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)"')
 _FILE = re.compile(r" ?\{(?P<name>[^}]+)\}")
+_QUOTED = re.compile(r"[«“]((?:[^«“»”]|[«“][^«“»”]*[»”])+)[»”]")
+"""What is quoted, with what that quotes itself (the name of a firm)."""
 _STEM = 4
 _KINDS = {"action": "action_item", "decision": "decision"}
 
@@ -219,14 +222,19 @@ def _summary_is_well(case: Case) -> bool:
     published = "" if content is None else content.summary
     if _plain(case.fields["text"]) in _plain(published):
         return case.is_right
-    return not case.is_right or (content is not None and _is_quoted(published, case))
+    if not case.is_right or content is None:
+        return not case.is_right
+    told = sentences_of(case.fields["text"])
+    if len(told) == 1:
+        return _is_quoted(published, case.base["text"], case)
+    return all(_plain(one) in _plain(published) or _is_quoted(published, one, case) for one in told)
 
 
-def _is_quoted(published: str, case: Case) -> bool:
+def _is_quoted(published: str, sentence: str, case: Case) -> bool:
     """Whether a summary quotes what a sentence retells: a third of its words, in any form (their first letters)."""
     pattern = _HAN if case.talk.language == "zh" else _WORD
-    words = {word[:_STEM] for word in pattern.findall(case.base["text"].casefold())}
-    quoted = " ".join(re.findall(r"[«“]([^«“»”]+)[»”]", published)).casefold()
+    words = {word[:_STEM] for word in pattern.findall(sentence.casefold())}
+    quoted = " ".join(_QUOTED.findall(published)).casefold()
     return len(words & {word[:_STEM] for word in pattern.findall(quoted)}) >= len(words) / 3
 
 
