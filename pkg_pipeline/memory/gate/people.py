@@ -18,6 +18,8 @@ from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 from pkg_pipeline.memory.text.topic_words import skeleton
 
+_ASIDE: Final = re.compile(r"\s*[(（][^)）]*[)）]")
+"""Who somebody is, behind their name ("Ed Kovacs (the boiler man)")."""
 _SHORTEST: Final = 2
 _SHORTEST_ACROSS: Final = 3
 _CASES: Final = re.compile(r"(?:[аяуюыиеоьй]{1,2}|ом|ем|ой|ей|ым|им|ою|ею|ого|его|ому|ему|ых|их|ами|ями)$")
@@ -124,7 +126,9 @@ def keys_of(text: str) -> frozenset[str]:
 
 
 def find_person(name: str, people: Sequence[Person]) -> Person | None:
-    """The person of that name: in full, by a part, or in another form or script, if it is only one."""
+    """The person of that name: in full, by a part, or in another form or script, if it is only one; what a bracket
+    behind it says is no name.
+    """
     wanted = comparable(name)
     exact = [person for person in people if any(comparable(one) == wanted for one in person.names)]
     if exact:
@@ -133,6 +137,8 @@ def find_person(name: str, people: Sequence[Person]) -> Person | None:
     partial = [p for p in people if parts and any(parts <= set(comparable(one).split()) for one in p.names)]
     if not partial and parts:
         partial = [person for person in people if any(_is_named(name, one) for one in person.names)]
+    if not partial and (called := _ASIDE.sub("", name).strip()) not in ("", name):
+        return find_person(called, people)
     return partial[0] if len(partial) == 1 else None
 
 

@@ -232,7 +232,10 @@ def _tells_state(part: str, matter: Matter) -> bool:
     """Whether a clause plainly tells only of the thing how it is, where nothing is to be handed over."""
     if has("hands_over", matter.words) or has("completed", part) or matter.things_beside(part):
         return False
-    is_dated = any(one.kind in EXACT for one in mentions(part, matter.day))
+    if has("cancel", matter.words):
+        return False  # that it is there is no end of it
+    said = mentions(part, matter.day)
+    is_dated = any(one.kind in EXACT or min(one.days, default=matter.day) > matter.day for one in said)
     return bool(matter.names_in(part)) and is_plain(part) and not has("amiss", part) and not is_dated
 
 

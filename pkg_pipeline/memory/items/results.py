@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from pkg_pipeline.memory.gate.calendar import mentions
 from pkg_pipeline.memory.gate.checker import Evidence
 from pkg_pipeline.memory.gate.duty import has, parts_of
 from pkg_pipeline.memory.gate.nearest import is_question
@@ -16,6 +17,7 @@ from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.completion import comes_to_nothing
 from pkg_pipeline.memory.items.matter import SPOKEN_OF, Matter
 from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
 
 _AGAINST = ("lacking", "draft", "apart", "thought", "undone", "failed", "delayed", "offered", "other", "later_time")
@@ -79,8 +81,10 @@ def shows_result(
         if shares_text(part, evidence.quote)
     ]
     text = " ".join(parts)
-    if _is_against(text, matter):
+    if _is_against(text, matter) or any(matter.is_of_other(one) for one in parts if is_han(one[:1])):
         return False
+    if any(one.kind == "month" and min(one.days) > matter.day for one in mentions(text, matter.day)):
+        return False  # "arrives in May"
     known = content(" ".join(person.name for person in people))
     meant = content(matter.text) & matter.names - known
 

@@ -13,6 +13,15 @@ ITEMS = {
     "ru8": ("self", "Я продлю страховку на машину", "страховка за мной"),
     "zh7": ("them", "孙培还梯子", "梯子我周六前还"),
     "zh8": ("self", "我续车险", "保险我来续"),
+    "en21": ("self", "I pay the electricity bill", "I'll pay the electricity bill"),
+    "en22": ("them", "Sam paints the fence", "fence gets painted by me"),
+    "en23": ("them", "Sam returns the drill", "drill back to you friday"),
+    "ru21": ("self", "Я оплачу счёт за свет", "счёт за свет оплачу"),
+    "ru22": ("them", "Семён покрасит забор", "забор покрашу"),
+    "ru23": ("them", "Семён вернёт дрель", "дрель верну в пятницу"),
+    "zh21": ("self", "我交电费", "电费我来交"),
+    "zh22": ("them", "孙培刷围栏", "围栏我来刷"),
+    "zh23": ("them", "孙培还电钻", "电钻周五还你"),
 }
 SAID = """
 en7 open > did you take the ladder back yet? | < ladder's in the van at least
@@ -103,7 +112,100 @@ zh8 open < 我的续了，你呢？
 """Written before the rules were made with them in view; item, what became of it, and the messages as of ``became``."""
 
 
-@pytest.mark.parametrize("row", [row for row in SAID.splitlines() if row])
+NAMED = """
+en21 open > tried to pay the electricity bill, the site was down
+en21 open > paid last month's electricity bill twice by the way
+en21 open > the electricity bill has to be paid by friday
+en21 open > when I've paid the electricity bill I'll be broke
+en21 open > my sister paid her electricity bill in cash lol
+en21 open > they want the electricity bill paid online now
+en21 open > I only paid half of the electricity bill
+en21 open > I could swear I paid the electricity bill, but the app says no
+en21 open > the electricity bill came, 88 this time
+en21 open > the electricity bill is on my desk
+en21 open < I paid the electricity bill for my mum
+en21 done > electricity bill went through just now
+en21 done > paid. electricity bill off the list
+en22 open < bought the paint for the fence
+en22 open < got two quotes for painting the fence
+en22 open < painted the shed, the fence is next
+en22 open < the fence needs to be painted twice apparently
+en22 open > you never painted the fence
+en22 open < fence half painted, ran out
+en22 open < my neighbour painted his fence green
+en22 open < painting the fence as we speak
+en22 done < fence is green now
+en22 done < fence painted, two coats
+en22 done < second coat's on, fence looks like new
+en23 open < used the drill again today, works like a charm
+en23 open < the drill broke, sorry
+en23 open < left the drill at my brother's
+en23 open < put the drill in the car so I don't forget
+en23 open > you left the drill here? no you didn't
+en23 open < the drill is at my place still
+en23 open < I gave the drill to Tom by mistake
+en23 done < drill's in your garage
+en23 done < gave the drill to your wife just now
+ru21 open > пытался оплатить счёт за свет, сайт лежит
+ru21 open > за прошлый месяц свет оплатил дважды
+ru21 open > счёт за свет надо оплатить до пятницы
+ru21 open > как оплачу счёт за свет, останусь без копейки
+ru21 open > сестра свой счёт за свет наличкой оплатила
+ru21 open > счёт за свет теперь только онлайн оплачивают
+ru21 open > оплатил только половину счёта за свет
+ru21 open > вроде оплатил счёт за свет, а в приложении пусто
+ru21 open > счёт за свет лежит у меня на столе
+ru21 open < я маме счёт за свет оплатил
+ru21 done > оплатил. свет вычёркиваем
+ru22 open < купил краску для забора
+ru22 open < узнал, сколько берут за покраску забора
+ru22 open < сарай покрасил, забор следующий
+ru22 open < забор, говорят, надо красить дважды
+ru22 open > ты так и не покрасил забор
+ru22 open < сосед свой забор покрасил в зелёный
+ru22 open < как раз крашу забор
+ru22 done < забор теперь зелёный
+ru22 done < забор покрашен в два слоя
+ru23 open < дрель сегодня опять пригодилась, зверь
+ru23 open < дрель сломалась, прости
+ru23 open < оставил дрель у брата
+ru23 open < положил дрель в машину, чтоб не забыть
+ru23 open < дрель пока у меня
+ru23 open < отдал дрель Толе по ошибке
+ru23 done < дрель у тебя в гараже
+ru23 done < дрель отдал твоей жене
+zh21 open > 想交电费，网站打不开
+zh21 open > 上个月的电费交了两遍
+zh21 open > 电费周五前要交
+zh21 open > 我妹用现金交了她的电费
+zh21 open > 电费只交了一半
+zh21 open > 我记得交过电费，可是系统说没有
+zh21 open > 电费单来了，这次88
+zh21 open > 电费单在我桌上
+zh21 open < 我替我妈交了电费
+zh21 done > 电费刚交上
+zh22 open < 刷围栏的漆买了
+zh22 open < 那电影里的围栏刷成红的了，咱也刷红的吧
+zh22 open < 问了刷围栏多少钱
+zh22 open < 棚子刷了，下一个是围栏
+zh22 open < 听说围栏要刷两遍
+zh22 open > 你围栏一直没刷
+zh22 open < 围栏刷了一半，漆没了
+zh22 open < 邻居把他家围栏刷成绿的了
+zh22 open < 正在刷围栏
+zh22 done < 围栏刷好了，两遍
+zh23 open < 电钻坏了，抱歉
+zh23 open < 电钻落我哥那了
+zh23 open < 电钻放我车上了，免得忘
+zh23 open < 电钻还在我这
+zh23 open < 电钻误给了小童
+zh23 done < 电钻在你车库
+zh23 done < 电钻给你老婆了
+"""
+"""The deed and its thing are named, but as tried, owed, another's or of another time; nine more of its kind fail."""
+
+
+@pytest.mark.parametrize("row", [row for row in (SAID + NAMED).splitlines() if row])
 def test_an_item_is_closed_by_evidence_alone(row: str) -> None:
     right = row.split()[1]
     allowed = {right} if right in ("done", "cancelled") else {"renewed"}

@@ -10,12 +10,28 @@ from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.talks import load
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
-MOST_PUBLISHED = {"plain": 0.016, "turned": 0.028, "later": 0.03, "fresh": 0.06, "closings": 0.0, "errands": 0.035}
+MOST_PUBLISHED = {
+    "plain": 0.0155,
+    "turned": 0.028,
+    "later": 0.03,
+    "fresh": 0.06,
+    "closings": 0.0,
+    "errands": 0.024,
+    "paraphrase": 0.018,
+}
 """Share of wrong answers that may come through, apart of talks about who does what, refusals and laughter, which are
 harder and were written later, and of the last ones (``*_later.txt``, ``*_fresh.txt``), which hardly any
 rule was made with. To be lowered whenever the gates get better.
 """
-MOST_HIT = {"plain": 0.021, "turned": 0.033, "later": 0.039, "fresh": 0.033, "closings": 0.228, "errands": 0.099}
+MOST_HIT = {
+    "plain": 0.015,
+    "turned": 0.033,
+    "later": 0.039,
+    "fresh": 0.033,
+    "closings": 0.0,
+    "errands": 0.024,
+    "paraphrase": 0.06,
+}
 """Share of right answers that may be lost."""
 
 
@@ -53,7 +69,7 @@ def test_no_case_is_both_right_and_wrong(every: list[Case]) -> None:
         assert not {(key, what, fields, True), (key, what, fields, False)} <= told.keys()
 
 
-SETS = {"turned": "turned", "-l": "later", "-f0": "fresh", "-c0": "closings", "-e": "errands"}
+SETS = {"turned": "turned", "-l": "later", "-f0": "fresh", "-c0": "closings", "-e": "errands", "-p0": "paraphrase"}
 """What keys of talks hold, and the set that they belong to."""
 
 
@@ -62,7 +78,7 @@ def set_of(case: Case) -> str:
     return next((name for sign, name in SETS.items() if sign in key), "plain")
 
 
-@pytest.mark.parametrize("of", ["plain", "turned", "later", "fresh", "closings", "errands"])
+@pytest.mark.parametrize("of", ["plain", "turned", "later", "fresh", "closings", "errands", "paraphrase"])
 def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case], of: str) -> None:
     these = [case for case in every if set_of(case) == of]
     failed = [case for case in these if not is_well(case)]
