@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from unittest.mock import patch
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -26,13 +27,12 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import superseding
 from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
-from pkg_pipeline.offline.judging import chance_of
 from pkg_pipeline.offline.line_context import Floats, Trees
 from pkg_pipeline.offline.matters import roots_of_names
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import decided as decided_words
-from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, TREES_FILE, pairs_of
+from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, SURER, TREES_FILE, chances_of, pairs_of
 from pkg_pipeline.offline.talk_items import prepared, weighed
 from pkg_pipeline.prompts import conversation_reading as prompt
 from training import accounts, left_out, worlds
@@ -48,6 +48,8 @@ from training.worlds import Label, World
 LEFT_OUT = Path(__file__).with_name("left_out_superseding.npz")
 CHANGES = Path(__file__).with_name("changes")
 """Short accounts written for this alone: what is agreed, what changes it, and what is agreed beside it."""
+DOUBTFUL = math.log(THRESHOLD / (1 - THRESHOLD))
+"""Log-odds below which a new decision is told only if it takes the place of another."""
 STATED_WITHIN = 3
 """Lines from the messages of a label within which what is found, and labelled as nothing else, states it."""
 
@@ -219,10 +221,10 @@ def keep(found: Sequence[Pair]) -> None:
 def fit(without: int | None = None, rounds: int = ROUNDS) -> Trees:
     """Trees of all pairs, or of those outside a part."""
     used = [one for one in pairs() if one.fold != without]
-    return boosted(_rows(used), np.array([[float(one.is_right)] for one in used]), SEEDS, rounds)
+    return boosted(rows_of(used), np.array([[float(one.is_right)] for one in used]), SEEDS, rounds)
 
 
-def _rows(of: Sequence[Pair]) -> Floats:
+def rows_of(of: Sequence[Pair]) -> Floats:
     return np.array([[*one.features.values()] for one in of])
 
 
@@ -243,13 +245,15 @@ def score(least: float = SUPERSEDED, wrong: list[str] | None = None) -> Score:
     best: dict[tuple[str, int], tuple[float, Pair]] = {}
     for fold in range(FOLDS):
         here = [one for one in pairs() if one.fold == fold]
-        for one, log_odds in zip(here, _fitted(fold).log_odds(_rows(here))[:, 0].tolist(), strict=True):
-            sure = chance_of(log_odds)
+        with patch.object(superseding, "trees", partial(_fitted, fold)):
+            chances = chances_of([one.features for one in here])
+        for sure, one in zip(chances, here, strict=True):
             if one.new not in best or sure > best[one.new][0]:
                 best[one.new] = sure, one
     taken: dict[str, tuple[float, Pair]] = {}
     for sure, one in best.values():
-        if sure >= max(least, taken.get(one.old, (0.0, one))[0]):
+        surer = one.features["sure"] < DOUBTFUL and SURER - SUPERSEDED
+        if sure >= max(least + surer, taken.get(one.old, (0.0, one))[0]):
             taken[one.old] = sure, one
     said = list(taken.values())
     truly: dict[str, list[Pair]] = defaultdict(list)

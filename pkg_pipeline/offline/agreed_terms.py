@@ -21,6 +21,8 @@ NEAR_PRICE = 4 / 3
 """A single sum is the next price of what had a single sum within this."""
 NEAR_NUMBER = 2
 """A number takes another's place if neither is more than so many times the other."""
+LARGEST_PART = 1 / 3
+"""What is added to a sum is no more of it."""
 FAR = 3.0
 """Logarithm of how many times a number is another, where there are no two."""
 FAR_DAYS = 400
@@ -106,6 +108,14 @@ def is_next_price(new: Terms, old: Terms) -> bool:
     if len(new.sums) != 1 or len(old.sums) != 1 or new.sums == old.sums:
         return False
     return 1 / NEAR_PRICE <= max(new.sums) / max(old.sums) <= NEAR_PRICE
+
+
+def adds_up(new: Terms, near: Terms, old: Terms) -> bool:
+    """Whether a sum is the old one with another that is named: "5 on top, so 65" where 60 stood."""
+    parts = near.sums - old.sums
+    return any(
+        0 < abs(one - was) <= was * LARGEST_PART and abs(one - was) in parts for one in new.sums for was in old.sums
+    )
 
 
 def times_apart(new: Collection[int], old: Collection[int]) -> float:

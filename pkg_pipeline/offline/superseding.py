@@ -18,6 +18,7 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import in_any, pattern, table
 from pkg_pipeline.offline.agreed_terms import (
     Terms,
+    adds_up,
     days_apart,
     fixed_by,
     is_next_price,
@@ -26,6 +27,7 @@ from pkg_pipeline.offline.agreed_terms import (
     times_apart,
     weekdays_of,
 )
+from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.judging import chance_of
 from pkg_pipeline.offline.line_context import Floats, Trees
@@ -39,6 +41,10 @@ SAME_DECISION = 0.75
 SAME_SUBJECT = 0.7
 SUPERSEDED = 0.7
 """From this probability on a decision takes the place of another."""
+SURER = 0.8
+"""The same of what is too unlikely to be told as a decision otherwise."""
+ADDS_UP = 2.0
+"""Log-odds that few pairs speak of: the new sum is the old one with what is added."""
 NEAR = 3
 """Lines before a decision that may say what it is about."""
 MOST_CHARS = 600
@@ -114,7 +120,8 @@ def replaced(
             continue
         chances = chances_of(pairs)
         best = max(range(len(pairs)), key=chances.__getitem__)
-        if chances[best] >= max(SUPERSEDED, taken.get(refs[best], (0.0, -1))[0]):
+        least = SUPERSEDED if decided[index].probability >= THRESHOLD else SURER
+        if chances[best] >= max(least, taken.get(refs[best], (0.0, -1))[0]):
             taken[refs[best]] = chances[best], index
     return {index: ref for ref, (_, index) in taken.items()}, frozenset(again)
 
@@ -122,7 +129,8 @@ def replaced(
 def chances_of(pairs: Sequence[Mapping[str, float]]) -> list[float]:
     """How probably the new decision of each pair takes the place of the old one."""
     rows = np.array([[*features.values()] for features in pairs])
-    return [chance_of(log_odds) for log_odds in trees().log_odds(rows)[:, 0].tolist()]
+    added = ADDS_UP * np.array([features["adds up"] for features in pairs])
+    return [chance_of(log_odds) for log_odds in (trees().log_odds(rows)[:, 0] + added).tolist()]
 
 
 def pairs_of(
@@ -299,6 +307,7 @@ def _of_terms(new: _New, old: _Standing) -> dict[str, float]:
         "other weekday": bool(new.weekdays - old.weekdays and old.weekdays),
         "weekday again": bool(new.weekdays & old.weekdays),
         "hour again": bool(new.named.hours & old.wide.hours),
+        "adds up": adds_up(new.named, new.wide, old.wide),
         "sums apart": times_apart(new.named.sums, old.wide.sums),
         "numbers apart": times_apart(new.numbers, old.numbers),
         "days apart": days_apart(new.named.days, old.wide.days),
