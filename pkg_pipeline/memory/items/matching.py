@@ -46,7 +46,9 @@ def settle(
         if twin is None:
             items.append(item)
         elif item.kind == "decision" and not _says_the_same(item, twin):
-            items.append(replace(item, replaces=twin.id))
+            # a text names who said it, the quoted words do not
+            is_newer = are_alike(item.quote, twin.quote)
+            items.append(replace(item, replaces=twin.id) if is_newer else item)
         else:
             now[item.id] = twin.id
             if not _is_told(twin, item, changes):
