@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,21 @@ def test_no_organisation_outlives_who_worked_there(memory: wiring.Memory, what: 
     found = memory.forgetting.chat(CHAT) if what == "chat" else memory.forgetting.person(IVO)
     memory.forgetting.forget(found, by="test")
     assert known(memory) == (None, set(), set())
+
+
+def employer(memory: wiring.Memory, as_of: str | None = None) -> str | None:
+    """Of Ivo, by the card of his context."""
+    moment = None if as_of is None else datetime.fromisoformat(as_of)
+    said: str | None = memory.context(IVO, as_of=moment).to_json()["card"]["organization"]
+    return said
+
+
+def test_the_card_names_the_employer_of_then_and_none_that_was_deleted(memory: wiring.Memory, tmp_path: Path) -> None:
+    assert employer(memory) == THEN
+    assert employer(memory, "2025-01-31T00:00:00+00:00") == FIRST
+    at, sender, text = SAID[2]
+    gone = {**words.line(3, sender, text, deleted=True), "chat_id": "ivo", "message_id": "3", "sent_at": at}
+    file = tmp_path / "deleted.jsonl"
+    file.write_text(json.dumps(gone) + "\n")
+    assert memory.import_path(file).to_json()["messages_deleted"] == 1
+    assert employer(memory) is None, "what else is known is read by the next run"
