@@ -98,7 +98,7 @@ class PostgresForgetting:
         said = SQL.rows(self._connections, "said_elsewhere", people=people, chats=chats)
         naming = self._naming(people, known.names, chats)
         by_chat: dict[UUID, list[int]] = {}
-        for chat, message in sorted({*map(tuple, said), *(naming if with_mentions else ())}):
+        for chat, message in sorted({*((row.chat_id, row.id) for row in said), *(naming if with_mentions else ())}):
             by_chat.setdefault(chat, []).append(message)
         plan = Plan("entity", tuple(chats), {chat: tuple(ids) for chat, ids in by_chat.items()}, tuple(people))
         mentions = 0 if with_mentions else len(naming)
@@ -113,7 +113,8 @@ class PostgresForgetting:
         """
         full = [f"%{_escaped(name)}%" for name in names if name]
         given: dict[str, Any] = {"people": people, "chats": chats}
-        found = set(map(tuple, SQL.rows(self._connections, "naming", naming=full, **given))) if full else set()
+        named = SQL.rows(self._connections, "naming", naming=full, **given)
+        found = {(row.chat_id, row.id) for row in named}
         for chat, rows in groupby(SQL.rows(self._connections, "near", **given), key=lambda row: row.chat_id):
             near = list(rows)
             others = SQL.rows(self._connections, "members", chat=chat, people=people)
