@@ -10,7 +10,7 @@ from pkg_pipeline.offline.superseding import fixed_by, weights
 from training import superseding
 from training.closing_trees import fold_of
 
-LEFT_OUT = 0.82, 0.16
+LEFT_OUT = 0.81, 0.21
 """Precision and recall just below what was reached (docs/offline-heads.md)."""
 SAME = 0.1
 """Of a weight: the heads that read the talks agree only nearly between machines."""
