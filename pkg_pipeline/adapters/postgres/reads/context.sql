@@ -350,11 +350,7 @@ that_day AS (
 )
 SELECT json_build_object(
     'entity', (SELECT row_to_json(x) FROM (
-        SELECT e.id, e.merged_into, e.name, e.type, e.is_self,
-               -- as the facts of that time say; else as a person set it
-               CASE WHEN EXISTS (SELECT FROM entity_facts f WHERE f.entity_id = e.id AND f.fact_type = 'organization')
-                    THEN (SELECT f.value FROM facts f WHERE f.fact_type = 'organization' AND f.about IS NULL ORDER BY f.at DESC, f.id LIMIT 1)
-                    ELSE o.name END AS organization,
+        SELECT e.id, e.merged_into, e.name, e.type, e.is_self, o.id AS organization_id, o.name AS organization,
                (SELECT json_agg(DISTINCT source ORDER BY source) FROM (
                    SELECT source FROM entity_identities WHERE entity_id = ANY(accounts_of(e.id)) LIMIT 50) AS own) AS sources,
                (SELECT json_agg(language ORDER BY messages DESC, ended_at DESC) FROM (
