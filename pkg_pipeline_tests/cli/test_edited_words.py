@@ -83,6 +83,8 @@ def test_facts_and_promises_are_marked_too(edited: Program) -> None:
     edit(edited, 2, "Agreed. My new number is +31 6 8765 4321")
     edit(edited, 3, "I will send the contract by 9 March.")
     assert marked(edited) == {"decision": ["stale"], "action_item": ["stale"], "fact": ["stale"]}
+    card = edited.ok("context", "Olga", "--json").json["card"]
+    assert [(fact["type"], fact["stale"]) for fact in card["facts"]] == [("phone", True)]
     assert recalled(edited, "number of Olga, contract", "fact", "action_item") == {"fact": True, "action_item": True}
     edited.ok("run")
     assert set(map(tuple, marked(edited).values())) == {()}
