@@ -15,7 +15,7 @@ FLOORS = {
     "closings of found": (0.9, 0.86),
     "tasks": (0.82, 0.67),
     "decisions": (0.6, 0.76),
-    "decisions, surely": (0.76, 0.17),
+    "decisions, surely": (0.76, 0.16),
     "in force": (0.46, 0.36),
     "superseded": (0.6, 0.37),
 }
