@@ -119,6 +119,7 @@ def _cells(judged: Judged, language: str) -> dict[str, str]:
         "owner of matched tasks": percent(counts["task owner"], counts["task matched"]),
         "due date of matched tasks": percent(counts["task due"], counts["task matched"]),
         "decisions, P / R / F": _shares(counts, "decision"),
+        "decisions told in words that state them, P / R / F": _shares(counts, "stated"),
         "open list at the end, P / R": _of_list(judged, "open at the end", language),
         "closing of what was kept, P / R": _of_list(judged, "closed of all", language),
         "decisions in force at the end, P / R": _of_list(judged, "in force at the end", language),

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.offline import chat_decisions, chat_tasks, duties, settlements
+from pkg_pipeline.offline import chat_tasks, duties
 from pkg_pipeline.offline.reading import Reading
 from training import conversations, lines
 from training.conversations import FOLDS
@@ -53,16 +53,8 @@ def _tasks(reading: Reading) -> list[Candidate]:
     ]
 
 
-def _decisions(reading: Reading) -> list[Candidate]:
-    return [
-        (chat_decisions.features(reading, one), {reading.lines[i].message.number for i in one.lines})
-        for one in settlements.settled_of(reading)
-    ]
-
-
 HEADS: dict[str, tuple[str, Callable[[Reading], list[Candidate]]]] = {
     chat_tasks.HEAD: ("task", _tasks),
-    chat_decisions.HEAD: ("decision", _decisions),
 }
 
 

@@ -10,8 +10,8 @@ from datetime import date, timedelta
 from functools import cache
 
 from pkg_pipeline.offline import chat_decisions, lasting
-from training import accounts, conversations, lines
-from training.fit import Example, add_head, fitted, matches_of
+from training import accounts, conversations, decisions, lines
+from training.fit import Example, add_head, fitted
 from training.talks import Label
 
 STEP = timedelta(days=14)
@@ -32,23 +32,24 @@ def examples() -> tuple[Example, ...]:
             continue
         labels = [label for label in talk.labels if label.kind == "decision"]
         decided, _ = chat_decisions.find_chat_decisions(reading)
-        numbers = [{reading.lines[i].message.number for i in one.lines} for one in decided]
-        for i, j in matches_of(numbers, labels).items():
-            one = decided[i]
+        of = decisions.matches_of(reading, decided, labels)
+        for i, one in enumerate(decided):
             told = lasting.told_of(reading, one)
             fold, language = conversations.fold_of(talk), talk.language
             found += (
                 Example(lasting.features(told, day), right, fold, language)
-                for day, right in _days(labels[j], told.said, ends[talk.group])
+                for day, right in _days(labels[of[i]] if i in of else None, told.said, ends[talk.group])
             )
     return tuple(found)
 
 
-def _days(label: Label, said: date, end: date) -> Iterator[tuple[date, bool]]:
-    """From the end of an account back to when something was said, each with whether it was of use then."""
-    if label.lasts is not None and not label.is_optional:
+def _days(label: Label | None, said: date, end: date) -> Iterator[tuple[date, bool]]:
+    """From the end of an account back to when something was said, each with whether it was of use then; what was
+    wrongly taken for a decision never was.
+    """
+    if label is None or (label.lasts is not None and not label.is_optional):
         while end > said:
-            yield end, holds(label.lasts, end)
+            yield end, label is not None and label.lasts is not None and holds(label.lasts, end)
             end -= STEP
 
 

@@ -42,7 +42,7 @@ from training import line_words
 from training.boosting import ROUNDS, SEEDS, boosted
 from training.conversations import FOLDS, fold_of, labelled
 from training.newton import newton
-from training.talks import Talk
+from training.talks import Label, Talk
 from training.vectors import embed
 
 WEIGHTS = Path(line_head.__file__).with_name("lines.npz")
@@ -53,7 +53,7 @@ LEAST = 12
 FEATURE_SPREAD = 0.45
 VECTOR_SPREAD = 1.0
 """Standard deviations of the weights around 0, in log-odds; a vector's entries are near 0.04."""
-VECTORS = dict(zip(HEADS, (1, 3, 1, 1, 1), strict=True))
+VECTORS = dict(zip(HEADS, (1, 3, 1, 1, 1, 1), strict=True))
 """How many of the three vectors a head weighs: of the line alone, or of those around it, too."""
 
 Labels = NDArray[np.float64]
@@ -89,14 +89,20 @@ class Lines:
         return np.vstack(found)
 
 
+def _messages(label: Label, head: str) -> set[int]:
+    """Of the messages of an item those that a head looks for."""
+    return {"task": label.numbers, "decision": label.stated, "agrees": label.agreed_in}[head]
+
+
 def _right(talk: Talk, reading: Reading) -> list[list[float]]:
     """Of each line, by head, whether it is what the head looks for."""
     found: list[list[float]] = []
     for line in reading.lines:
         number = line.message.number
         row: list[float] = []
-        for kind in ("task", "decision"):
-            said = [label for label in talk.labels if label.kind == kind and number in label.numbers]
+        for head in HEADS[:JUDGED]:
+            kind = "task" if head == "task" else "decision"
+            said = [one for one in talk.labels if one.kind == kind and number in _messages(one, head)]
             sure = any(not label.is_optional for label in said)
             row.append(float("nan") if kind not in talk.kinds or (said and not sure) else float(sure))
         owners = {label.owner for label in talk.labels if label.kind == "task" and number in label.numbers}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pkg_pipeline.memory.items.records import ReadingInput
+from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import AnswerItem
 from training import accounts, worlds
@@ -32,11 +33,42 @@ def matched(found: list[AnswerItem], labels: Sequence[Label]) -> list[tuple[Answ
     return [(found[i], labels[j]) for i, j in pairs.items()]
 
 
+def stated(talk: Talk, found: Sequence[AnswerItem]) -> Counter[str]:
+    """Decisions whose own words, or those that they answer, are of a message that states what was labelled; stricter
+    than sharing a message.
+    """
+    decisions = [one for one in found if one.kind == "decision"]
+    labels = [one for one in talk.labels if one.kind == "decision"]
+    told = [_told_in(one, talk) for one in decisions]
+    pairs = one_to_one(
+        (len(both), i, j)
+        for i, numbers in enumerate(told)
+        for j, label in enumerate(labels)
+        if (both := numbers & label.stated)
+    )
+    counts = Counter({"stated labelled": sum(not one.is_optional for one in labels)})
+    for i in range(len(decisions)):
+        if i not in pairs or not labels[pairs[i]].is_optional:
+            counts.update({"stated found": 1, "stated matched": int(i in pairs)})
+    return counts
+
+
+def _told_in(item: AnswerItem, talk: Talk) -> set[int]:
+    """The messages whose words an item is told in."""
+    told = [comparable(part) for part in (item.quote, *item.text.split(" — ")[:-1])]
+    return {
+        one.number
+        for one in talk.source.messages
+        if one.number in item.messages and any(part in comparable(one.text) for part in told)
+    }
+
+
 def count(talk: Talk) -> tuple[Counter[str], list[str]]:
     """Found, labelled and matched of each kind, and the lines of what is wrong."""
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     found = answered(talk)
+    counts += stated(talk, found)
     pairs = matched(found, talk.labels)
     right = {id(part) for pair in pairs for part in pair}
     passed = {id(item) for item, label in pairs if label.is_optional}

@@ -1,19 +1,20 @@
-"""Fits the weights by which a decision takes the place of an earlier one (``superseding.json``):
+"""Fits the trees by which a decision takes the place of an earlier one (``superseding.npz``):
 ``python -m training.superseding [--check] [-v]``.
 
-Logistic regression on pairs (new decision, decision in force) of worlds and accounts, each read by heads that did not
+Boosted trees on pairs (new decision, decision in force) of worlds and accounts, each read by heads that did not
 see it, with nothing superseded. The pairs are kept (``left_out_superseding.npz``), since accounts left out are read by
-weights of some of them. ``--check``: reads anew and writes nothing. Figures are of worlds left out.
+trees of some of them. ``--check``: reads anew and writes nothing. Figures are of worlds left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from unittest.mock import patch
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -26,19 +27,20 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import superseding
 from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
+from pkg_pipeline.offline.line_context import Floats, Trees
 from pkg_pipeline.offline.matters import roots_of_names
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import decided as decided_words
-from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, WEIGHTS_FILE, may_replace, pairs_of
+from pkg_pipeline.offline.superseding import DECIMALS, SUPERSEDED, SURER, TREES_FILE, chances_of, pairs_of
 from pkg_pipeline.offline.talk_items import prepared, weighed
 from pkg_pipeline.prompts import conversation_reading as prompt
 from training import accounts, left_out, worlds
+from training.boosting import ROUNDS, SEEDS, boosted
 from training.closing import Score
 from training.closing_trees import fold_of
 from training.conversations import FOLDS
 from training.left_out import without
-from training.newton import chance, newton
 from training.vectors import embed
 from training.whole_accounts import read_left_out
 from training.worlds import Label, World
@@ -46,14 +48,10 @@ from training.worlds import Label, World
 LEFT_OUT = Path(__file__).with_name("left_out_superseding.npz")
 CHANGES = Path(__file__).with_name("changes")
 """Short accounts written for this alone: what is agreed, what changes it, and what is agreed beside it."""
-SPREAD = 0.3
-"""Standard deviation of a weight around its prior, 0 where none is given, in log-odds."""
-PRIOR = {"next price": 2.0}
-"""Judgements that few pairs speak of: the only price near the new one is its older."""
-AGAIN = 8
-"""So few pairs are right that one descent, whose curvature is fixed after a few steps, does not arrive."""
-FREE = 1e-4
-"""Precision of the bias."""
+DOUBTFUL = math.log(THRESHOLD / (1 - THRESHOLD))
+"""Log-odds below which a new decision is told only if it takes the place of another."""
+STATED_WITHIN = 3
+"""Lines from the messages of a label within which what is found, and labelled as nothing else, states it."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def _decided(reading: Reading) -> tuple[Reading, list[FoundDecision]]:
 
 
 def _judged(world: World, reading: Reading, decided: Sequence[FoundDecision], near: Sequence[Held]) -> Iterator[Pair]:
-    shown = [one.item for one in near]
+    shown = [replace(one.item, person_ids=tuple(sorted(one.people))) for one in near]
     names = roots_of_names(reading.source.participants)
     for place, of_new in enumerate(pairs_of(reading, shown, decided, names, embed)):
         news = [one for one in _labels(world, reading, decided[place]) if one.kind == "decision"]
@@ -128,9 +126,10 @@ def _judged(world: World, reading: Reading, decided: Sequence[FoundDecision], ne
             continue
         for old, features in zip(near, of_new, strict=True):
             if not any(label.is_optional for label in old.labels):
+                later = news or _stated_near(world, reading, decided[place])
                 yield Pair(
                     features,
-                    any(label.superseded_by == new.ref for label in old.labels for new in news),
+                    any(label.superseded_by == new.ref for label in old.labels for new in later),
                     (str(reading.source.interaction_id), place),
                     f"{world.name}/{old.item.id}",
                     f"{old.item.quote} -> {decided[place].sentence.text}",
@@ -141,6 +140,14 @@ def _judged(world: World, reading: Reading, decided: Sequence[FoundDecision], ne
 def _labels(world: World, reading: Reading, one: FoundDecision) -> list[Label]:
     lines = {reading.lines[line].message.external_id for line in one.lines}
     return [label for label in world.items if lines & set(label.messages)]
+
+
+def _stated_near(world: World, reading: Reading, one: FoundDecision) -> list[Label]:
+    """The decisions of a talk that are labelled just before or after."""
+    lines = {one.sentence.line, *one.lines}
+    first, last = max(0, min(lines) - STATED_WITHIN), max(lines) + STATED_WITHIN
+    near = {line.message.external_id for line in reading.lines[first : last + 1]}
+    return [label for label in world.items if label.kind == "decision" and near & set(label.messages)]
 
 
 def _is_over(world: World, label: Label, here: set[str]) -> bool:
@@ -211,24 +218,20 @@ def keep(found: Sequence[Pair]) -> None:
     )
 
 
-def fit(without: int | None = None) -> dict[str, float]:
-    """Weights of all pairs, or of those outside a part."""
+def fit(without: int | None = None, rounds: int = ROUNDS) -> Trees:
+    """Trees of all pairs, or of those outside a part."""
     used = [one for one in pairs() if one.fold != without]
-    names = list(used[0].features)
-    x = np.array([[*one.features.values(), 1.0] for one in used])
-    y = np.array([float(one.is_right) for one in used])
-    start = np.array([PRIOR.get(name, 0.0) for name in [*names, "bias"]])
-    precision = np.array([SPREAD**-2] * len(names) + [FREE])
-    w = newton(x, y, start, precision)
-    for _ in range(AGAIN):
-        w = newton(x, y, start, precision, near=w)
-    return {name: round(float(weight), 3) for name, weight in zip([*names, "bias"], w, strict=True)}
+    return boosted(rows_of(used), np.array([[float(one.is_right)] for one in used]), SEEDS, rounds)
+
+
+def rows_of(of: Sequence[Pair]) -> Floats:
+    return np.array([[*one.features.values()] for one in of])
 
 
 def read_unseen(source: ReadingInput) -> prompt.Answer:
-    """One talk of the training data by heads that did not see it, these weights among them."""
+    """One talk of the training data by heads that did not see it, these trees among them."""
     by = _fitted(left_out.prepared()[source.talks[0].interaction_id].fold)
-    with patch.object(superseding, "weights", lambda: by):
+    with patch.object(superseding, "trees", lambda: by):
         return read_left_out(source)
 
 
@@ -236,20 +239,22 @@ _fitted = cache(fit)
 
 
 def score(least: float = SUPERSEDED, wrong: list[str] | None = None) -> Score:
-    """What is superseded by weights that did not see its world, of all found decisions that are: each new one takes the
+    """What is superseded by trees that did not see its world, of all found decisions that are: each new one takes the
     place of at most one.
     """
     best: dict[tuple[str, int], tuple[float, Pair]] = {}
     for fold in range(FOLDS):
-        by = _fitted(fold)
-        for one in (one for one in pairs() if one.fold == fold and may_replace(one.features)):
-            sure = float(chance(np.array(by["bias"] + sum(by[k] * v for k, v in one.features.items()))))
+        here = [one for one in pairs() if one.fold == fold]
+        with patch.object(superseding, "trees", partial(_fitted, fold)):
+            chances = chances_of([one.features for one in here])
+        for sure, one in zip(chances, here, strict=True):
             if one.new not in best or sure > best[one.new][0]:
                 best[one.new] = sure, one
     taken: dict[str, tuple[float, Pair]] = {}
     for sure, one in best.values():
-        if sure >= least:
-            taken.setdefault(one.old, (sure, one))
+        surer = one.features["sure"] < DOUBTFUL and SURER - SUPERSEDED
+        if sure >= max(least + surer, taken.get(one.old, (0.0, one))[0]):
+            taken[one.old] = sure, one
     said = list(taken.values())
     truly: dict[str, list[Pair]] = defaultdict(list)
     for one in pairs():
@@ -270,13 +275,14 @@ def main() -> None:
     with patch(f"{__name__}.kept", lambda: None):
         pairs()
     wrong: list[str] = []
-    for least in (0.4, 0.5, SUPERSEDED):
+    for least in (0.4, 0.5, 0.6, SUPERSEDED):
         print(f"superseded from {least}, left out: {score(least, wrong if least == SUPERSEDED else None)}")
     if given.verbose:
         print(*wrong, sep="\n")
     if not given.check:
         keep(pairs())
-        WEIGHTS_FILE.write_text(json.dumps(fit(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        made = fit()
+        np.savez_compressed(TREES_FILE, **{one.name: getattr(made, one.name) for one in fields(Trees)})
 
 
 if __name__ == "__main__":

@@ -38,8 +38,15 @@ class Label:
     ended_at: int | None = None
     proposed: str | None = None
     agreed: set[str] = field(default_factory=set[str])
+    agreed_in: set[int] = field(default_factory=set[int])
+    """Messages that only agree to it."""
     lasts: str | None = None
     """As of ``worlds.Label``."""
+
+    @property
+    def stated(self) -> set[int]:
+        """Messages that say what it is."""
+        return self.numbers - self.agreed_in or self.numbers
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,7 @@ def _read_label(text: str, labels: dict[str, Label], number: int, who: str, day:
             label.proposed = who
         elif word == "yes":
             label.agreed.add(who)
+            label.agreed_in.add(number)
         else:
             label.due = _day(word, day)
     if label.ended_at != number:

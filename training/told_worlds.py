@@ -113,6 +113,7 @@ class _Telling:
             label["owner"] = self._owner(owner)
         label["proposed_by"] += [said["from"]] if "by" in words else []
         label["agreed_by"] += [said["from"]] if "yes" in words else []
+        label["agreed_in"] += [said["id"]] if "yes" in words else []
         day = days[-1].isoformat() if days else None
         if state == "later":
             label["renewed"].append({"messages": [said["id"]], "due_date": day})
@@ -187,6 +188,7 @@ def _empty(kind: str, said: Row) -> Row:
         "renewed": [],
         "proposed_by": [],
         "agreed_by": [],
+        "agreed_in": [],
         "is_optional": False,
         "lasts": None,
     }

@@ -49,6 +49,8 @@ def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:
         if said:
             begins = min(item.messages, key=lambda one: places[one].ended_at)
             is_soft = item.is_optional or begins not in numbers
-            labels.append(Label(kind, said, owner, item.due, is_optional=is_soft, lasts=item.lasts))
+            agreed = {numbers[one] for one in item.agreed_in if one in numbers}
+            label = Label(kind, said, owner, item.due, is_optional=is_soft, agreed_in=agreed, lasts=item.lasts)
+            labels.append(label)
         labels += [Label(kind, again, owner, is_optional=True) for again in renewed if again]
     return tuple(labels)

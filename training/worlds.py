@@ -48,6 +48,8 @@ class Label:
     is_optional: bool = False
     proposed_by: frozenset[str] = frozenset()
     agreed_by: frozenset[str] = frozenset()
+    agreed_in: frozenset[str] = frozenset()
+    """Messages that only agree to it."""
     lasts: str | None = None
     """Of a decision: ``stays``, ``pends`` (a matter not over at the account's end), or the last day it is of use."""
 
@@ -254,6 +256,7 @@ def _label(number: int, row: Row, people: dict[str, Person]) -> Label:
         is_optional=row.get("is_optional", False),
         proposed_by=frozenset(row.get("proposed_by") or ()),
         agreed_by=frozenset(row.get("agreed_by") or ()),
+        agreed_in=frozenset(row.get("agreed_in") or ()),
         lasts=row.get("lasts"),
     )
 

@@ -58,6 +58,7 @@ class CardFact(Answer):
     type: str
     value: str
     id: UUID
+    stale: bool = Field(description="A message that it rests on was edited since")
 
 
 class Card(Answer):

@@ -49,6 +49,7 @@ class Person(models.Entity):
 class About(Answer):
     entity_id: UUID
     name: str
+    account: str | None = Field(description="`source:external-id`")
 
 
 class Decision(Answer):

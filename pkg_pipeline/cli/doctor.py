@@ -163,6 +163,13 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
     leaves = "nothing" if endpoint is None else f"{texts}, to {_without_login(endpoint)}"
     findings.facts["llm"] = {"kind": provider.name, "model": provider.model(settings), "leaves_the_machine": leaves}
     if not provider.is_paid:
+        if settings.llm == "auto":
+            unused = {"anthropic": settings.anthropic_base_url, "openai": settings.openai_base_url}
+            findings.remarks.extend(
+                f"{name.upper()}_BASE_URL is set, but without a key everything stays offline: PKG_LLM={name} asks it"
+                for name, address in unused.items()
+                if address is not None
+            )
         return
     if (missing := provider.missing(settings)) is not None:
         findings.problems.append(f"PKG_LLM is {provider.name} but {missing} is not set")

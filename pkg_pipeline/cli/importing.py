@@ -204,7 +204,7 @@ def estimate_line(estimate: WorkEstimate, *, hint: bool = False) -> str:
     due, readings = estimate.summaries, estimate.readings
     later = f"{counted(due.later, 'interaction')} later, once old enough"
     if due.interactions:
-        price = f"about {due.usd:.2f} USD" if due.usd else "nothing to pay, offline"
+        price = f"about {due.usd:.2f} USD" if due.usd else "nothing to pay"
         now = f"{counted(due.interactions, 'interaction')} due now, {due.tokens:,} tokens, {price}"
     else:
         now = "nothing is due now" if due.later else "nothing"

@@ -204,5 +204,5 @@ def _print_history(screen: Console, found: Sequence[dict[str, Any]]) -> None:
 
 
 def _told(decision: dict[str, Any]) -> str:
-    about = " and ".join(one["name"] for one in decision["about"])
+    about = " and ".join(one["name"] + (f" ({one['account']})" if one["account"] else "") for one in decision["about"])
     return f"{decision['kind']} {about}" + (f": {decision['name']}" if decision["name"] else "")

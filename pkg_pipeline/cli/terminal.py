@@ -54,7 +54,7 @@ def notes() -> Console:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    made = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    made = Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
     if not made.is_terminal:
         made.width = max(made.width, COLUMNS_WITHOUT_TERMINAL)
     return made

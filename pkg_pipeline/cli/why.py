@@ -48,6 +48,6 @@ def _print(screen: Console, found: dict[str, Any]) -> None:
     say(f"passed the gate; dropped beside it: {len(reading['gate']['dropped_beside'])}")
     for one in reading["gate"]["dropped_beside"]:
         say(f"  {one['part']}: {one['reason']}")
-    say(f"{counted(len(reading['calls']), 'paid call')}, {reading['cost_usd']:.4f} USD")
+    say(f"{counted(len(reading['calls']), 'call')}, {reading['cost_usd']:.4f} USD")
     for call in reading["calls"]:
         say(f"  call {call['id']}, run {call['run_id'] or 'none'}: {call['outcome']}")

@@ -22,7 +22,7 @@ from pkg_pipeline.offline.reading import LineChance, Reading
 
 REACH: Final = 2
 """Lines before and after that are looked at."""
-UNHEARD: Final = LineChance(-3.0, -3.0, 0.0, -3.0, 0.0)
+UNHEARD: Final = LineChance(-3.0, -3.0, -3.0, 0.0, -3.0, 0.0)
 """What is said of a line that no head judges, as in meetings: what is said of most."""
 NOTHING: Final = -9.0
 """Log-odds where there is no line or no other item."""

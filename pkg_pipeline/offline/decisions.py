@@ -121,7 +121,7 @@ def _content_before(reading: Reading, line: Line) -> Sentence | None:
     return proposals[-1] if proposals else max(rich, key=lambda s: (len(s.terms), s.line), default=None)
 
 
-def judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
+def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
     table = phrases(sentence.language)
     weighed = weigh_decision(sentence, line)
     proposes = table.proposal.search(sentence.text) is not None
@@ -174,7 +174,7 @@ def find_decisions(reading: Reading) -> list[FoundDecision]:
     threshold = MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
     found: dict[tuple[int, int], FoundDecision] = {}
     for line, sentence in reading.heard:
-        fresh = judged(reading, line, sentence)
+        fresh = _judged(reading, line, sentence)
         if fresh is None or fresh.score < threshold:
             continue
         key = (fresh.sentence.line, fresh.sentence.place)

@@ -22,4 +22,9 @@ def probability(head: str, features: Features) -> float:
     """How probable a thing with these features is what the head looks for, rounded to a hundredth."""
     weights = weights_of(head)
     total = weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in features.items())
-    return round(1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), 2)
+    return chance(total)
+
+
+def chance(log_odds: float) -> float:
+    """Log-odds as a probability, rounded to a hundredth."""
+    return round(1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds)))), 2)

@@ -27,9 +27,12 @@ SCALE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a decision says of how long it holds. ``stays``: log-odds of its lines; ``until``: the last day it names."""
+    """What a decision says of how long it holds. ``decides`` and ``stays``: what the head of lines says of its line;
+    ``until``: the last day it names.
+    """
 
     said: date
+    decides: float
     stays: float
     until: date | None
     is_again: bool
@@ -59,15 +62,16 @@ def _named(reading: Reading, sentences: Iterable[Sentence]) -> tuple[date | None
 def told_of(reading: Reading, found: FoundDecision) -> Told:
     """What a decision of a chat says, by its sentences and what the head of lines says of its lines."""
     until, is_again, begins = _named(reading, _stating(found))
-    stays = max(reading.chances[i].stays for i in found.lines)
+    chance = reading.chances[found.lines[0]]
     said = reading.lines[max(found.lines)].day
-    return Told(said, stays / SCALE, None if is_again or begins else until, is_again, begins)
+    until = None if is_again or begins else until
+    return Told(said, chance.decision / SCALE, chance.stays / SCALE, until, is_again, begins)
 
 
 def features(told: Told, day: date) -> dict[str, float]:
     """What the head weighs of whether it still holds on a day."""
     age = (day - told.said).days
-    found = {"stays": told.stays, "stays late": told.stays * math.log1p(max(age, 0)) / SCALE}
+    found = {"decides": told.decides, "stays": told.stays, "stays late": told.stays * math.log1p(max(age, 0)) / SCALE}
     found |= {"again": 1.0} if told.is_again else {}
     found |= {"begins": 1.0} if told.begins else {}
     kind = "age" if told.until is None else "dated age"

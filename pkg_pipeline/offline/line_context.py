@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 
 REACH: Final = 4
 """Lines before and after that are looked at."""
-JUDGED: Final = 2
-"""Heads whose log-odds the trees judge anew: says a task, says a decision."""
-SEEN: Final = 3
+JUDGED: Final = 3
+"""Heads whose log-odds the trees judge anew: says a task, states a decision, agrees to one."""
+SEEN: Final = 4
 """Heads that the trees see of a line: the judged, and whose a task is."""
 NOBODY: Final = -6.0
 """Log-odds where there is no line: less than any line has."""

@@ -33,9 +33,9 @@ DECIMALS = 1
 """The vectors vary in their last bits between machines, the log-odds do not."""
 WORDS_SHARE = 0.4
 """What the words' log-odds count for beside the others'."""
-HEADS: Final = ("task", "decision", "speaker", "done", "stays")
-"""Says a task, says a decision, whose a task is that it says (the speaker's or not), tells of something done, whether
-a decision that it says holds until it is changed."""
+HEADS: Final = ("task", "decision", "agrees", "speaker", "done", "stays")
+"""Says a task, states a decision, agrees to one, whose a task is that it says (the speaker's or not), tells of
+something done, whether a decision that it says holds until it is changed."""
 
 
 @dataclass(frozen=True)

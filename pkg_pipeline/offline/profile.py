@@ -33,8 +33,8 @@ from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
 
 TOPICS_NAMED = 6
-FEWEST_TOPICS = 2
-"""One word says nothing of a relationship."""
+FEWEST_TOPICS = 3
+"""One or two words say nothing of a relationship ("honestly, birthday")."""
 FEW_TALKS = 6
 """In so many, what one talk mentions is no topic of the relationship."""
 PHASE_WORDS = 14

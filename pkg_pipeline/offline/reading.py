@@ -146,12 +146,13 @@ def _pieces(text: str, language: Language) -> list[str]:
 
 
 class LineChance(NamedTuple):
-    """Log-odds that a line says a task, that it says a decision, that a task which it says is its speaker's, that it
-    tells of something done, and that a decision which it says holds until somebody changes it.
+    """Log-odds that a line says a task, that it states a decision, that it agrees to one, that a task which it says is
+    its speaker's, that it tells of something done, and that a decision which it says holds until somebody changes it.
     """
 
     task: float
     decision: float
+    agrees: float
     speaker: float
     done: float
     stays: float

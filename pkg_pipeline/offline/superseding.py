@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, fields
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.text.language_data import in_any, table
-from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.memory.text.language_data import in_any, pattern, table
+from pkg_pipeline.offline.agreed_terms import (
+    Terms,
+    adds_up,
+    days_apart,
+    fixed_by,
+    is_next_price,
+    numbers_of,
+    other_number,
+    times_apart,
+    weekdays_of,
+)
+from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.judging import chance_of
-from pkg_pipeline.offline.line_context import Floats
+from pkg_pipeline.offline.line_context import Floats, Trees
 from pkg_pipeline.offline.line_head import Embed
-from pkg_pipeline.offline.matters import Matter, Weights, matter_of, sums_of
+from pkg_pipeline.offline.matters import Matter, Weights, matter_of
 from pkg_pipeline.offline.phrases import mark
 from pkg_pipeline.offline.reading import Reading, language_of
 from pkg_pipeline.stages.ports import Vectors
@@ -29,106 +40,31 @@ from pkg_pipeline.stages.ports import Vectors
 SAME_DECISION = 0.75
 SAME_SUBJECT = 0.7
 SUPERSEDED = 0.7
-"""From this probability on a decision takes the place of another: of whole accounts left out 60 of 77 are right."""
-LASTING = timedelta(days=200)
-"""Of labelled decisions that another replaces 99 of 100 are no older."""
-EASIER = 0.25
-"""So much less is asked where each fixes one sum and no other standing one is near."""
+"""From this probability on a decision takes the place of another."""
+SURER = 0.8
+"""The same of what is too unlikely to be told as a decision otherwise."""
+ADDS_UP = 2.0
+"""Log-odds that few pairs speak of: the new sum is the old one with what is added."""
 NEAR = 3
 """Lines before a decision that may say what it is about."""
-LEAST_SUM = 20
-COMPARABLE = 2.5
-"""A sum takes another's place if neither is so many times the other."""
 MOST_CHARS = 600
 NO_RIVAL = 0.2
+NO_DAYS = -500
 DECIMALS = 3
 """Features are rounded, so that machines agree."""
-NEAR_PRICE = 4 / 3
-"""A single sum is the next price of what had a single sum within this."""
-NEAR_NUMBER = 2
-"""A number takes another's place if neither is more than so many times the other."""
-WEIGHTS_FILE = Path(__file__).with_name("superseding.json")
+LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
+LETTERS = {"zh": 2}
+"""So many letters in a row are compared, elsewhere four."""
+TREES_FILE = Path(__file__).with_name("superseding.npz")
 
-_DIGITS = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
-_WEEKDAY_ZH = re.compile("(?:周|星期|礼拜)([一二三四五六日天])")
-_CLOCK = re.compile(r"(?<!\d)\d{1,2}[:：]\d\d(?!\d)")
+_NO_LETTER = re.compile(r"[\d\s]")
 
 
 @cache
-def weights() -> Mapping[str, float]:
-    """Weights of the features of a pair in log-odds; ``python -m training.superseding`` makes them."""
-    return json.loads(WEIGHTS_FILE.read_text("utf-8"))
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a decision fixes."""
-
-    sums: frozenset[int]
-    days: frozenset[date]
-    hours: frozenset[str]
-
-    def differ_from(self, old: Terms, today: date) -> bool:
-        """Whether a sum, a day or an hour is another than before. A day that has passed is no longer moved."""
-        if self.sums and old.sums:
-            return any(1 / COMPARABLE <= new / one <= COMPARABLE for new in self.sums - old.sums for one in old.sums)
-        moved = bool(self.days and old.days) and max(old.days) >= today and bool(self.days - old.days)
-        return moved or (bool(self.hours and old.hours) and not self.hours & old.hours)
-
-    def name(self, old: Terms) -> bool:
-        """Whether something of the old terms is said again."""
-        return bool(self.sums & old.sums or self.days & old.days or self.hours & old.hours)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.sums or self.days or self.hours)
-
-    def are_of(self, other: Terms) -> bool:
-        """Whether both fix the same kind of thing."""
-        kinds = ((self.sums, other.sums), (self.days, other.days), (self.hours, other.hours))
-        return any(one and two for one, two in kinds)
-
-
-def fixed_by(text: str, language: Language, today: date) -> Terms:
-    """The sums, days and hours of a text, each number once."""
-    dates = find_dates(text, language, today)
-    for one in reversed(dates):
-        text = f"{text[: one.start]} {text[one.end :]}"
-    hours = frozenset(map(_hour, (m.group() for m in _CLOCK.finditer(text))))
-    rest = _CLOCK.sub(" ", text)
-    hours |= frozenset(_hour(m.group()) for m in mark("clock").finditer(rest))
-    rest = mark("clock").sub(" ", rest)
-    sums = frozenset(one for one in sums_of(rest) if one >= LEAST_SUM and not 1990 <= one <= 2100)
-    return Terms(sums, frozenset(one.day for one in dates), hours)
-
-
-def _numbers(text: str) -> frozenset[int]:
-    return frozenset(int(m.group()) for m in _DIGITS.finditer(text) if int(m.group()) > 1)
-
-
-def _other_number(new: frozenset[int], old: frozenset[int]) -> bool:
-    """Whether a number is another than before, and not far off: "18 then" - "21"."""
-    return any(1 / NEAR_NUMBER <= one / was <= NEAR_NUMBER for one in new - old for was in old)
-
-
-def _weekdays(text: str, language: Language) -> frozenset[int]:
-    """Days of the week, of every week too: "on Thursdays", "周四"."""
-    known: Mapping[str, int] = table("offline", language, "dates")["weekdays"]
-    said = _WEEKDAY_ZH.findall(text) if language == "zh" else re.findall(r"[^\W\d_]+", text.lower())
-    return frozenset(
-        number
-        for word in said
-        for stem, number in known.items()
-        if word == stem or (word.startswith(stem) and (len(stem) > 3 or "day" in word))
-    )
-
-
-def _hour(text: str) -> str:
-    """One hour in one form: "at 17" and "17:00"."""
-    digits = re.search(r"\d+(?:[:.：]\d\d)?", text)
-    if digits is None:
-        return text.lower()
-    return digits.group().replace(".", ":").replace("：", ":").removesuffix(":00")
+def trees() -> Trees:
+    """Boosted trees over the features of a pair; ``python -m training.superseding`` makes them."""
+    with np.load(TREES_FILE) as found:
+        return Trees(**{one.name: found[one.name] for one in fields(Trees)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +77,14 @@ class _Standing:
     wide: Terms
     numbers: frozenset[int]
     weekdays: frozenset[int]
+    letters: frozenset[str]
+    is_again: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """``around``: with what was said just before, ``told``: its words, ``near``: these with those before; ``named``,
-    ``wide``: what is named in its messages, and in these with those before.
+    """``around``: with what was said just before, ``told``: its words, ``before``: those before it, ``near``: both;
+    ``named``, ``wide``: what is named in its messages, and in these with those before.
     """
 
     matter: Matter
@@ -154,7 +92,9 @@ class _New:
     around: Matter
     named: Terms
     wide: Terms
+    sentence: str
     told: str
+    before: str
     near: str
     day: date
     sent_at: datetime
@@ -163,6 +103,9 @@ class _New:
     is_first: bool
     numbers: frozenset[int]
     weekdays: frozenset[int]
+    letters: frozenset[str]
+    language: Language
+    people: frozenset[UUID]
 
 
 def replaced(
@@ -175,24 +118,19 @@ def replaced(
         if pairs is None:
             again.add(index)
             continue
-        score, best = max((_chance(one) if may_replace(one) else 0.0, n) for n, one in enumerate(pairs))
-        least = SUPERSEDED - EASIER if pairs[best]["next price"] else SUPERSEDED
-        if score >= max(least, taken.get(refs[best], (0.0, -1))[0]):
-            taken[refs[best]] = score, index
+        chances = chances_of(pairs)
+        best = max(range(len(pairs)), key=chances.__getitem__)
+        least = SUPERSEDED if decided[index].probability >= THRESHOLD else SURER
+        if chances[best] >= max(least, taken.get(refs[best], (0.0, -1))[0]):
+            taken[refs[best]] = chances[best], index
     return {index: ref for ref, (_, index) in taken.items()}, frozenset(again)
 
 
-def may_replace(features: Mapping[str, float]) -> bool:
-    """Whether both fix the same kind of thing in their own words, or the new one speaks of a change: a true decision
-    that another hides is worse than two that stand side by side. What was settled long before (``LASTING``) is another
-    deal.
-    """
-    return bool(features["same kind"] or features["says changed"]) and features["age"] <= math.log1p(LASTING.days)
-
-
-def _chance(features: Mapping[str, float]) -> float:
-    by = weights()
-    return chance_of(by.get("bias", 0.0) + sum(by.get(name, 0.0) * value for name, value in features.items()))
+def chances_of(pairs: Sequence[Mapping[str, float]]) -> list[float]:
+    """How probably the new decision of each pair takes the place of the old one."""
+    rows = np.array([[*features.values()] for features in pairs])
+    added = ADDS_UP * np.array([features["adds up"] for features in pairs])
+    return [chance_of(log_odds) for log_odds in (trees().log_odds(rows)[:, 0] + added).tolist()]
 
 
 def pairs_of(
@@ -214,15 +152,22 @@ def pairs_of(
 def _standing(item: ShownItem, names: frozenset[str]) -> _Standing:
     text = f"{item.text}\n{item.quote}\n{item.said}"
     language, day = language_of(item.quote, "en"), item.said_at.date()
-    terms = fixed_by(f"{item.text}\n{item.quote}", language, day)
-    wide, numbers, weekdays = fixed_by(text, language, day), _numbers(text), _weekdays(text, language)
-    return _Standing(item, matter_of(text, names=names), terms, wide, numbers, weekdays)
+    return _Standing(
+        item,
+        matter_of(text, names=names),
+        fixed_by(f"{item.text}\n{item.quote}", language, day),
+        fixed_by(text, language, day),
+        numbers_of(text),
+        weekdays_of(text, language),
+        _letters(item.said, language),
+        _returns(item.said, language),
+    )
 
 
 def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
     lines = sorted({one.sentence.line, *one.lines})
     own = "\n".join(reading.lines[line].message.text[:MOST_CHARS] for line in lines)
-    before = (reading.lines[line].message.text[:MOST_CHARS] for line in range(max(0, lines[0] - NEAR), lines[0]))
+    before = [reading.lines[line].message.text[:MOST_CHARS] for line in range(max(0, lines[0] - NEAR), lines[0])]
     near = "\n".join([*before, own])
     told = one.sentence.text if one.before is None else f"{one.before.text}\n{one.sentence.text}"
     language = one.sentence.language
@@ -232,16 +177,33 @@ def _new(reading: Reading, one: FoundDecision, names: frozenset[str]) -> _New:
         matter_of(near, names=names),
         fixed_by(own, language, one.day),
         fixed_by(near, language, one.day),
+        one.sentence.text,
         own,
+        "\n".join(before),
         near,
         one.day,
         reading.lines[lines[0]].message.sent_at,
         math.log(max(one.probability, 0.01) / max(1 - one.probability, 0.01)),
         bool(one.agreed_by),
         lines[0] <= NEAR,
-        _numbers(own),
-        _weekdays(own, language),
+        numbers_of(own),
+        weekdays_of(own, language),
+        _letters(near, language),
+        language,
+        frozenset(person.entity_id for person in reading.source.others),
     )
+
+
+def _letters(text: str, language: Language) -> frozenset[str]:
+    """Letters in a row, whatever the ending of a word."""
+    size, text = LETTERS.get(language, 4), text.lower()
+    rows = (text[i : i + size] for i in range(len(text) - size + 1))
+    return frozenset(row for row in rows if not _NO_LETTER.search(row))
+
+
+def _returns(text: str, language: Language) -> bool:
+    """Whether something is so again and again."""
+    return pattern(table("offline", language, "dates")["patterns"]["again"]).search(text) is not None
 
 
 def _repeats(new: _New, old: _Standing, scale: Weights) -> bool:
@@ -252,72 +214,105 @@ def _repeats(new: _New, old: _Standing, scale: Weights) -> bool:
     )
 
 
-def _is_next_price(new: Terms, old: Terms) -> bool:
-    """Whether each fixes one sum, the new one another and not far off."""
-    if len(new.sums) != 1 or len(old.sums) != 1 or new.sums == old.sums:
-        return False
-    return 1 / NEAR_PRICE <= max(new.sums) / max(old.sums) <= NEAR_PRICE
-
-
 def _features(new: _New, standing: Sequence[_Standing], scale: Weights, embed: Embed) -> list[dict[str, float]]:
-    """Of a new decision with each in force: words of change, terms, what both are about and how near in meaning."""
-    says = {
-        f"{of} {name}": in_any("offline", "closing", name).search(text) is not None
-        for name in ("changed", "prevented", "unchanged", "postponed")
-        for of, text in (("says", new.told), ("near", new.near))
-    }
+    """Of a new decision with each in force: its words, what both fix, whom they concern, what they are about and how
+    near they are in meaning.
+    """
+    said_of_new = _told(new)
     newest = max(one.item.said_at for one in standing)
     told, near = _unit(embed([new.told, new.near]))
     quotes, said = (
         _unit(embed(texts)) for texts in ([o.item.quote for o in standing], [o.item.said for o in standing])
     )
     alike, before = np.maximum(quotes @ told, said @ told), said @ near
-    prices = [_is_next_price(new.terms, one.terms) for one in standing]
+    prices = [is_next_price(new.terms, one.terms) for one in standing]
     differ = [new.terms.differ_from(one.terms, new.day) for one in standing]
     found: list[dict[str, float]] = []
     for i, old in enumerate(standing):
-        terms, was, rest = new.terms, old.terms, np.delete(alike, i)
+        rest = np.delete(alike, i)
         one = {
+            **said_of_new,
+            **_of_terms(new, old),
+            "next price": prices[i] and sum(prices) == 1,
+            "alone": sum(differ) == differ[i],
             "shared around": scale.shared(new.around.roots, old.matter.roots),
             "shared": scale.shared(new.matter.roots, old.matter.roots),
             "alike": scale.alike(new.matter.roots, old.matter.roots),
-            **says,
-            "names old": new.named.name(was),
-            "differ": new.named.differ_from(was, new.day),
-            "sums differ": bool(terms.sums and was.sums) and not terms.sums & was.sums,
-            "hours differ": bool(terms.hours and was.hours) and not terms.hours & was.hours,
-            "day moved": bool(terms.days - was.days and was.days) and max(was.days) >= new.day,
-            "same kind": terms.are_of(was),
-            "is over": bool(was.days) and max(was.days) < new.day,
-            "no terms": terms.is_empty,
-            "no terms before": was.is_empty,
-            "next price": prices[i] and sum(prices) == 1,
-            "alone": sum(differ) == differ[i],
+            "letters": len(new.letters & old.letters) / math.sqrt(max(1, len(new.letters) * len(old.letters))),
             "near": float(alike[i]),
             "nearest": bool(alike[i] >= alike.max()),
             "nearer": float(alike[i] - (rest.max() if len(rest) else NO_RIVAL)),
             "near before": float(said[i] @ near),
             "nearest before": bool(before[i] >= before.max()),
             "many": math.log(len(standing)),
-            "differ wide": new.wide.differ_from(old.wide, new.day),
-            "names old wide": new.wide.name(old.wide),
-            "sums differ wide": bool(new.wide.sums - old.wide.sums and old.wide.sums),
-            "hours differ wide": bool(new.wide.hours - old.wide.hours and old.wide.hours),
-            "day moved wide": bool(new.wide.days - old.wide.days and old.wide.days) and max(old.wide.days) >= new.day,
-            "is over wide": bool(old.wide.days) and max(old.wide.days) < new.day,
-            "same kind wide": new.wide.are_of(old.wide),
-            "sure": new.sure,
-            "agreed": new.is_agreed,
-            "first": new.is_first,
             "age": math.log1p(max(0.0, (new.sent_at - old.item.said_at).total_seconds() / 86_400)),
-            "other number": _other_number(new.numbers, old.numbers),
-            "number again": bool(new.numbers & old.numbers),
-            "only again": bool(new.numbers & old.numbers) and not new.numbers - old.numbers,
-            "other weekday": bool(new.weekdays - old.weekdays and old.weekdays),
             "newest": old.item.said_at == newest,
+            "returns before": old.is_again,
+            "long before": math.log1p(len(old.item.said)),
+            "same people": new.people == frozenset(old.item.person_ids),
+            "others too": not new.people.issuperset(old.item.person_ids),
         }
         found.append({name: round(float(value), DECIMALS) for name, value in one.items()})
     return found
+
+
+def _told(new: _New) -> dict[str, float]:
+    """What a new decision says whatever it may take the place of."""
+    compared = in_any("offline", "closing", "compared")
+    says = {
+        f"{of} {name}": in_any("offline", "closing", name).search(text) is not None
+        for name in ("changed", "prevented", "unchanged", "postponed")
+        for of, text in (("says", new.told), ("near", new.near))
+    }
+    return {
+        **says,
+        "compares": len(compared.findall(new.told)),
+        "compared before": len(compared.findall(new.before)),
+        "from then": mark("from_then").search(new.told) is not None,
+        "from then near": mark("from_then").search(new.near) is not None,
+        "returns": _returns(new.told, new.language),
+        "no terms": new.terms.is_empty,
+        "sure": new.sure,
+        "agreed": new.is_agreed,
+        "first": new.is_first,
+        "long": math.log1p(len(new.told)),
+        "long sentence": math.log1p(len(new.sentence)),
+        "in a group": len(new.people) > 1,
+        "language": LANGUAGES.index(new.language),
+    }
+
+
+def _of_terms(new: _New, old: _Standing) -> dict[str, float]:
+    """What both fix: in the words that state it, and in all their messages with those before."""
+    terms, was = new.terms, old.terms
+    return {
+        "names old": new.named.name(was),
+        "differ": new.named.differ_from(was, new.day),
+        "sums differ": bool(terms.sums and was.sums) and not terms.sums & was.sums,
+        "hours differ": bool(terms.hours and was.hours) and not terms.hours & was.hours,
+        "day moved": bool(terms.days - was.days and was.days) and max(was.days) >= new.day,
+        "same kind": terms.are_of(was),
+        "is over": bool(was.days) and max(was.days) < new.day,
+        "no terms before": was.is_empty,
+        "differ wide": new.wide.differ_from(old.wide, new.day),
+        "names old wide": new.wide.name(old.wide),
+        "sums differ wide": bool(new.wide.sums - old.wide.sums and old.wide.sums),
+        "hours differ wide": bool(new.wide.hours - old.wide.hours and old.wide.hours),
+        "day moved wide": bool(new.wide.days - old.wide.days and old.wide.days) and max(old.wide.days) >= new.day,
+        "is over wide": bool(old.wide.days) and max(old.wide.days) < new.day,
+        "same kind wide": new.wide.are_of(old.wide),
+        "other number": other_number(new.numbers, old.numbers),
+        "number again": bool(new.numbers & old.numbers),
+        "only again": bool(new.numbers & old.numbers) and not new.numbers - old.numbers,
+        "other weekday": bool(new.weekdays - old.weekdays and old.weekdays),
+        "weekday again": bool(new.weekdays & old.weekdays),
+        "hour again": bool(new.named.hours & old.wide.hours),
+        "adds up": adds_up(new.named, new.wide, old.wide),
+        "sums apart": times_apart(new.named.sums, old.wide.sums),
+        "numbers apart": times_apart(new.numbers, old.numbers),
+        "days apart": days_apart(new.named.days, old.wide.days),
+        "days left": max(((day - new.day).days for day in old.wide.days), default=NO_DAYS),
+    }
 
 
 def _unit(vectors: Vectors) -> Floats:

@@ -13,5 +13,10 @@ if TYPE_CHECKING:
 
 
 def set_category(memory: Memory, chat_id: UUID, category: ChatCategory | None) -> bool:
-    """None: an ordinary chat. The next run follows it. False: there is no such chat."""
-    return PostgresInteractionStore(memory.connections).set_category(chat_id, category)
+    """None: an ordinary chat. Of a mass chat nothing is told from now on; what else follows is left to the next run.
+    False: there is no such chat.
+    """
+    is_set = PostgresInteractionStore(memory.connections).set_category(chat_id, category)
+    if is_set:
+        memory.items.follow()
+    return is_set

@@ -25,12 +25,12 @@ GONE = {"summary_items"}
 
 WRITERS: dict[str, set[str]] = {
     "installation": {"work"},
-    "organizations": {"facts"},
+    "organizations": {"facts", "forgetting"},
     "entities": {"forgetting", "erasing", "facts", "ingest", "people"},
     "entity_verdicts": {"people"},
     "entity_aliases": {"people"},
     "entity_identities": {"forgetting", "erasing", "ingest"},
-    "entity_facts": {"forgetting", "erasing", "facts", "ingest", "interactions", "rebuilding"},
+    "entity_facts": {"forgetting", "facts", "ingest", "interactions", "rebuilding"},
     "chats": {"erasing", "ingest", "interactions"},
     "chat_members": {"forgetting", "erasing", "ingest"},
     "import_batches": {"erasing", "ingest"},

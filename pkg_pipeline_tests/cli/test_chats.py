@@ -58,6 +58,26 @@ def test_what_a_person_says_of_a_chat_holds_whatever_is_imported(home: Program) 
     assert found(home) == {"jsonl:c1"}
 
 
+def told(program: Program) -> set[str]:
+    """Kinds of what the context tells beside messages."""
+    tiers = program.ok("context", "Olga Petrova", "--max-tokens", "90", "--json").json["tiers"]
+    return {one["kind"] for tier in tiers for one in tier["items"]} - {"message"}
+
+
+def test_of_a_mass_chat_nothing_is_told_from_that_moment_on(home: Program) -> None:
+    home.ok("run")
+    before = told(home), home.ok("items", "list", "--json").json, home.ok("facts", "list", "--json").json
+    assert len(before[1]["items"]) > 0
+    home.ok("chats", "set", "jsonl:c1", "--category", "mass")
+    assert told(home) == set()
+    for listed_by in ("summaries", "items list", "facts list"):
+        assert home.ok(*listed_by.split(), "--json").json["items"] == [], listed_by
+    home.ok("chats", "set", "jsonl:c1", "--category", "none")
+    home.ok("run")
+    after = told(home), home.ok("items", "list", "--json").json, home.ok("facts", "list", "--json").json
+    assert after == before
+
+
 def test_refusals(home: Program) -> None:
     home("chats", "set", "jsonl:c1", "--category", "boring").refused("--category")
     home("chats", "set", "jsonl:c1").refused("--category")

@@ -33,6 +33,19 @@ def test_a_fresh_home_is_well_and_nothing_is_made(program: Program) -> None:
     assert not program.home.exists()
 
 
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_an_address_that_nothing_is_sent_to_is_remarked(program: Program, name: str) -> None:
+    address = {f"{name.upper()}_BASE_URL": "http://127.0.0.1:9"}
+    said = program.ok("doctor", "--json", **address).json
+    assert said["llm"]["kind"] == "offline"
+    assert [remark for remark in said["remarks"] if f"PKG_LLM={name}" in remark]
+    assert not [
+        remark
+        for remark in program.ok("doctor", "--json", PKG_LLM="offline", **address).json["remarks"]
+        if name in remark
+    ]
+
+
 def test_the_models_time_window_and_price_are_shown_as_set(program: Program) -> None:
     own = {"PKG_LLM_MODEL": "local-7b", "PKG_LLM_PRICE": "1.5/7.5", "PKG_LLM_WINDOW_TOKENS": "32000"}
     said = program("doctor", "--json", ANTHROPIC_API_KEY="any", PKG_LLM_TIMEOUT_SECONDS="90", **own).json

@@ -42,10 +42,11 @@ def edit(program: Program, number: int, text: str, *, at: str = "2025-02-26T09:0
 
 
 def marked(program: Program, *more: str) -> dict[str, list[str]]:
-    """Marks of the items and facts of a context, by their kind."""
+    """Marks of the items and facts of a context, by their kind; how sure they are apart."""
     tiers = program.ok("context", "Olga", "--json", *more).json["tiers"]
     lines: list[dict[str, Any]] = [one for tier in tiers for one in tier["items"]]
-    return {one["kind"]: one["marks"] for one in lines if one["kind"] not in ("message", "summary")}
+    marks = {one["kind"]: one["marks"] for one in lines if one["kind"] not in ("message", "summary")}
+    return {kind: [mark for mark in own if mark != "perhaps"] for kind, own in marks.items()}
 
 
 def stale_items(program: Program) -> dict[str, bool]:
@@ -83,6 +84,8 @@ def test_facts_and_promises_are_marked_too(edited: Program) -> None:
     edit(edited, 2, "Agreed. My new number is +31 6 8765 4321")
     edit(edited, 3, "I will send the contract by 9 March.")
     assert marked(edited) == {"decision": ["stale"], "action_item": ["stale"], "fact": ["stale"]}
+    card = edited.ok("context", "Olga", "--json").json["card"]
+    assert [(fact["type"], fact["stale"]) for fact in card["facts"]] == [("phone", True)]
     assert recalled(edited, "number of Olga, contract", "fact", "action_item") == {"fact": True, "action_item": True}
     edited.ok("run")
     assert set(map(tuple, marked(edited).values())) == {()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from pkg_pipeline_tests.cli.processes import Program, line, written
 
 CANARY = "zanzibarium"
@@ -18,6 +20,7 @@ def lines(chat: str, word: str, friend: str) -> list[dict[str, Any]]:
         ("Me", f"Good. I will pay for the {word} by Friday."),
         (friend, f"Thank you, the {word} is reserved for you."),
     ]
+    said.append((friend, f"I work at {word.title()} Works as an engineer, and I am allergic to {word}."))
     return [
         line(number, sender, text, chat=chat, is_self=sender == "Me") for number, (sender, text) in enumerate(said, 1)
     ]
@@ -42,16 +45,18 @@ def test_a_planted_word_is_in_no_table_and_no_file_any_more(program: Program) ->
         (done / f"{name}.report.json").write_text("{}")
     program.ok("import", export)
     program.ok("run")
+    with psycopg.connect(program.ok("db", "start", "--json").json["url"]) as connection:
+        connection.execute("ANALYZE")  # as the server does by itself: words of messages become samples
     before = files_with(program.home, CANARY)
     assert any("pg_wal" in name for name in before), "the log of changes has it too"
     assert any("/base/" in name for name in before), before
 
     dry = program.ok("forget", "entity", "Olga Petrova", "--dry-run", "--json").json
-    assert (dry["counts"]["messages"], dry["counts"]["summaries"]) == (4, 1)
+    assert (dry["counts"]["messages"], dry["counts"]["summaries"]) == (5, 1)
     program("forget", "entity", "Olga Petrova").failed("--yes")
     program("forget", "entity", "Nobody").failed("Nobody")
     receipt = program.ok("forget", "entity", "Olga Petrova", "--yes", "--json").json
-    assert (receipt["state"], receipt["counts"]["messages"], receipt["counts"]["files"]) == ("done", 4, 1)
+    assert (receipt["state"], receipt["counts"]["messages"], receipt["counts"]["files"]) == ("done", 5, 1)
 
     proof = program.ok("forget", "verify", receipt["id"], "--word", CANARY, "--word", "Olga Petrova", "--json").json
     assert proof["verified"], proof
@@ -64,12 +69,12 @@ def test_a_planted_word_is_in_no_table_and_no_file_any_more(program: Program) ->
     assert {one["place"] for one in found.json["residues"]} >= {"pkg.messages", "inbox/done/without.jsonl"}
 
     again = program.ok("import", export, "--json").json
-    assert (again["messages_new"], again["messages_forgotten"], again["rejected"]) == (0, 4, [])
+    assert (again["messages_new"], again["messages_forgotten"], again["rejected"]) == (0, 5, [])
     assert "Olga" not in program.ok("entities").out
     assert [one["id"] for one in program.ok("forget", "list", "--json").json["items"]] == [receipt["id"]]
     assert program.ok("forget", "resume", "--json").json == {"finished": 0}
     program.ok("forget", "lift", receipt["id"][:8], "--yes")
-    assert program.ok("import", export, "--json").json["messages_new"] == 4
+    assert program.ok("import", export, "--json").json["messages_new"] == 5
 
 
 def test_chats_messages_and_days_by_their_keys(given: Program) -> None:

@@ -74,6 +74,8 @@ def test_from_a_suggestion_to_a_person_and_back(given: Program) -> None:
     history = given.ok("entities", "history", "--json").json["items"]
     assert [one["kind"] for one in history] == ["rename", "alias", "merge"]
     assert "alias" in given.ok("entities", "history", "Anna Petrova").out
+    (merged,) = [line for line in given.ok("entities", "history", COLUMNS="200").out.splitlines() if "merge" in line]
+    assert (ANNA in merged, OTHER_ANNA in merged) == (True, True), "both have one name now"
     for decision in history:
         given.ok("entities", "undo", decision["id"][:8])
     assert given.ok("context", "Anna Petrova").out == before

@@ -72,3 +72,19 @@ def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Progra
     assert (served["brief_parts"]["model"], served["brief_parts"]["warning"]) == (None, None)
     again = given.ok("receipts", "rebuild", served["receipt_id"], "--json").json
     assert again == {"receipt_id": served["receipt_id"], "matches": True, "differs": None, "text": served["text"]}
+
+
+def test_a_brief_of_a_short_talk_tells_what_is_known_beside_its_words(given: Program, build: MemoryBuilder) -> None:
+    build.person("Ivo")
+    build.chat("Ivo", ["Me", "Ivo"])
+    talk = build.conversation("Ivo", AT, [Said("Ivo", "+4930901820 ivo@example.org")])
+    for kind, value in (("phone", "+4930901820"), ("email", "ivo@example.org"), ("preference", "writes little")):
+        build.fact("Ivo", kind, value, interaction_id=talk, valid_from=AT, message_ids=["m1"])
+    served = given.ok("context", "Ivo", "--brief", "--json").json
+    assert served["tokens"] <= served["hypothetical_tokens"], "the block itself is no longer than what was said"
+    (facts,) = [part["sentences"] for part in served["brief_parts"]["parts"] if part["part"] == "facts"]
+    assert {one["text"] for one in facts} == {
+        "phone: +4930901820",
+        "e-mail: ivo@example.org",
+        "preference: writes little",
+    }

@@ -74,7 +74,7 @@ def test_every_served_line_leads_back_to_its_words_and_its_reader(given: Program
         assert read["gate"] == {"passed": True, "dropped_beside": [DROPPED]}
         assert [(one["id"], one["run_id"], one["cost_usd"]) for one in read["calls"]] == [(str(call), "run-7", 0.5)]
     shown = given.ok("why", lines["fact"]).out
-    for words in ("position: engineer", "the [red]keys.", "1 paid call", "0.2500 USD", "run-7", *DROPPED.values()):
+    for words in ("position: engineer", "the [red]keys.", "1 call, ", "0.2500 USD", "run-7", *DROPPED.values()):
         assert words in shown
 
 

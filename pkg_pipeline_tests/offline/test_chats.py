@@ -74,12 +74,6 @@ def test_the_gate_publishes_all_of_it(source: SummaryInput) -> None:
     assert result.dropped == ()
 
 
-def test_the_english_summary_speaks_in_the_third_person() -> None:
-    summary = answered(ENGLISH).summary
-    assert "Tom" in summary
-    assert " I'll " not in f" {summary}"
-
-
 def test_who_is_called_by_name_owns_the_task() -> None:
     source = chat(
         ("Сергей", "Коллеги, доброе утро"),

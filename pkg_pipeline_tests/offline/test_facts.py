@@ -30,6 +30,26 @@ def shown(language: Language, said: Said) -> set[tuple[str, str, str]]:
 
 
 FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
+    (
+        "ru",
+        (("Оля", "Я работаю главным механиком в яхт-клубе «Норд»."),),
+        {("position", "главным механиком", "Оля"), ("organization", "Норд", "Оля")},
+    ),
+    (
+        "ru",
+        (("Оля", "Я директор по продажам в компании «Синяя линия»."),),
+        {("position", "директор по продажам", "Оля"), ("organization", "Синяя линия", "Оля")},
+    ),
+    (
+        "ru",
+        (("Я", "А день рождения у тебя когда?"), ("Оля", "У меня день рождения 9 июня. А 14 марта, кстати, собрание.")),
+        {("birthday", "06-09", "Оля")},
+    ),
+    (
+        "en",
+        (("Me", "When's your birthday?"), ("Tess", "My birthday is 9 June. 14 March by the way is the club meeting.")),
+        {("birthday", "06-09", "Tess")},
+    ),
     ("en", (("Tess", "Anna has a new number, 07700 900874"),), {("phone", "07700900874", "Anna")}),
     ("en", (("Theo", "mums 70th. 14 nov is a friday"),), {("birthday", "11-14", "mum")}),
     (

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.extraction_quality import Counts, items_of, labelled_source
-from pkg_pipeline.offline import chat_decisions, chat_tasks, line_head
+from pkg_pipeline.offline import chat_tasks, line_head
 from pkg_pipeline.offline.heads import weights_of
 from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.line_words import SIZE, hashed
 from pkg_pipeline_tests.fixtures.labelled import loading
-from training import line_words, lines
+from training import decisions, line_words, lines
 from training.boosting import SEEDS, begun
 from training.fit import HEADS, Fit, chances, fit_of
 from training.newton import chance
@@ -24,11 +24,12 @@ BEGUN = 10
 """Trees that are made again."""
 SAME = 0.03
 """Mean difference of probabilities."""
-THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
-LEFT_OUT = {chat_tasks.HEAD: (0.75, 0.71), chat_decisions.HEAD: (0.82, 0.57)}
+TASKS_LEFT_OUT = 0.75, 0.7
+DECISIONS_LEFT_OUT = {"ru": (0.72, 0.58), "en": (0.71, 0.49), "zh": (0.68, 0.5)}
+"""Precision and recall of what is told, just below what was reached."""
 LABELLED_CHATS = {
     "action_items": {"ru": 0.69, "en": 0.75, "zh": 0.76},
-    "decisions": {"ru": 0.6, "en": 0.7, "zh": 0.71},
+    "decisions": {"ru": 0.6, "en": 0.66, "zh": 0.69},
 }
 """F on chats that nothing was fitted to, just below what was reached."""
 
@@ -95,11 +96,19 @@ def _differ(mine: Floats, made: Floats) -> float:
     return float(np.abs(chance(mine) - chance(made)).mean())
 
 
-def test_talks_left_out_are_read_rightly(fit: tuple[str, Fit]) -> None:
-    head, made = fit
-    precision, recall = made.shares(made.left_out(), THRESHOLDS[head])
-    assert precision >= LEFT_OUT[head][0]
-    assert recall >= LEFT_OUT[head][1]
+def test_tasks_of_talks_left_out_are_found() -> None:
+    made = fit_of(chat_tasks.HEAD)
+    assert_above(made.shares(made.left_out(), chat_tasks.THRESHOLD), TASKS_LEFT_OUT)
+
+
+@pytest.mark.parametrize("language", list(DECISIONS_LEFT_OUT))
+def test_decisions_of_talks_left_out_are_told_in_words_that_state_them(language: str) -> None:
+    assert_above(decisions.shares(decisions.counts()[language]), DECISIONS_LEFT_OUT[language])
+
+
+def assert_above(found: tuple[float, float], floors: tuple[float, float]) -> None:
+    assert found[0] >= floors[0], "precision"
+    assert found[1] >= floors[1], "recall"
 
 
 @pytest.mark.parametrize("kind", list(LABELLED_CHATS))

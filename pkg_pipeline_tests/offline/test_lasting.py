@@ -58,7 +58,7 @@ def test_until_when_a_decision_is_of_use(language: Language, said: str, until: d
 def test_a_rent_holds_on_and_a_visit_is_over_after_its_day(
     stays: float, until: date | None, least: date | None, most: date | None
 ) -> None:
-    last = holds_until(Told(SAID, stays, until, is_again=False, begins=False))
+    last = holds_until(Told(SAID, 1.0, stays, until, is_again=False, begins=False))
     assert last == least if least is None or most is None else last is not None and least <= last <= most
 
 
@@ -66,7 +66,7 @@ def test_a_rent_holds_on_and_a_visit_is_over_after_its_day(
 def test_what_stays_more_probably_holds_no_shorter(
     stays: float, more: float, until: date | None, is_again: bool
 ) -> None:
-    one = holds_until(Told(SAID, stays, until, is_again, begins=False))
-    other = holds_until(Told(SAID, stays + more, until, is_again, begins=False))
+    one = holds_until(Told(SAID, 1.0, stays, until, is_again, begins=False))
+    other = holds_until(Told(SAID, 1.0, stays + more, until, is_again, begins=False))
     assert one is None or one >= SAID
     assert other is None or (one is not None and other >= one)

@@ -204,30 +204,6 @@ def test_a_promise_said_again_word_for_word_is_not_kept_by_it() -> None:
     assert result.repeats == {0}
 
 
-def test_a_later_price_supersedes_the_earlier_one() -> None:
-    source = told(("Anna", "Let's make the price of the shop sign 420 dollars then"), ("Me", "Deal, 420 for the sign"))
-    standing = (
-        shown("d1", "Deal, the shop sign costs 380 dollars", owner="both"),
-        shown("d2", "We meet at the office on Mondays", owner="both"),
-    )
-    assert set(linked(source, *standing).replaces.values()) == {"d1"}
-
-
-@pytest.mark.parametrize(
-    ("standing", "replaced"),
-    [
-        (("Deal, 640 a month",), {"d1"}),
-        (("Deal, 640 a month", "Fine, 650 for the boat"), set[str]()),  # which of the two nobody says
-        (("Deal, 200 a month",), set[str]()),  # too far off to be the next price
-        (("Deal, 640 a month and 50 for water",), set[str]()),
-    ],
-)
-def test_the_only_price_near_a_new_one_is_superseded(standing: tuple[str, ...], replaced: set[str]) -> None:
-    source = told(("Anna", "How about 670 for another year?"), ("Me", "Deal, 670 it is"))
-    items = [shown(f"d{n}", text, owner="both") for n, text in enumerate(standing, 1)]
-    assert set(linked(source, *items).replaces.values()) == replaced
-
-
 @pytest.mark.parametrize(
     ("text", "sums"),
     [

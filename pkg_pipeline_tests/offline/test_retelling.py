@@ -1,4 +1,4 @@
-"""A retold line says what was said: its words are the speaker's or of a closed list, else it is quoted (P13, B18)."""
+"""A retold line says what was said: its words are the speaker's and "will", else it is quoted (P13, B18)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from uuid import NAMESPACE_URL, uuid5
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.corpora import DEMO_NOW
 from pkg_pipeline.demo import account, timing
@@ -24,7 +22,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.memory.text.speech import fluent
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, read
-from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
+from pkg_pipeline.offline.retelling import Told, described, retell
 from pkg_pipeline.offline.summary import Evidence, summarise, units_of
 from pkg_pipeline.offline.talk_items import found, prepared
 from pkg_pipeline_tests.memory.conversations import conversation
@@ -32,32 +30,22 @@ from pkg_pipeline_tests.offline.chats import EMBED
 from training import accounts, left_out, worlds
 from training.closing_trees import third
 
-LEAST_TOLD = 250
-"""Of the English lines in all talks, so many are told in the third person: the rules are not all refusal."""
+LEAST_TOLD = 100
+"""Of the English lines in all talks, so many are told in the third person: the rule is not all refusal."""
 
 TURNED = [
-    ("I'll pay you by 19 October", "Ann will pay Tom by 19 October"),
-    ("i need your bank details", "Ann needs Tom's bank details"),
-    ("I owe you a dinner", "Ann owes Tom a dinner"),
-    ("I shall be home till 6", "Ann shall be home till 6"),
-    ("I'd like to see my plan", "Ann would like to see their plan"),
-    ("I go home and write it", None),
-    ("I can't, you know", None),
-    ("let's not then", None),
-    ("please don't forget", None),
-    ("can you not", None),
-    ("would you like a tea?", None),
-    ("can you come? I am lost", None),
-    ("I know you like it", None),
-    ("I'd better go", None),
-    ("I hypothetically unplugged it", None),
+    ("I'll pay the deposit by 19 October", "Ann will pay the deposit by 19 October"),
+    ("i will be home till 6", "Ann will be home till 6"),
+    ("I'll pay you by 19 October", None),
     ("I'll ask them about my key", None),
-    ("I'll tell you how we do it", None),
     ("i'll bring u the keys", None),
-    ("please send it by Friday", "Ann asks Tom to send it by Friday"),
-    ("could you water the plants?", "Ann asks Tom to water the plants"),
-    ("let's meet on Friday at 6", "Ann suggests to meet on Friday at 6"),
-    ("are you coming??", "Ann asks if Tom is coming"),
+    ("I'll do it, shall I?", None),
+    ('I\'ll read "Emma" tonight', None),
+    ("i need your bank details", None),
+    ("tell me I'm not crazy", None),
+    ("please do, my mom's been asking", None),
+    ("let's not then", None),
+    ("are you coming??", None),
 ]
 
 
@@ -111,22 +99,13 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+(?:['’][^\W_]+)*", comparable(text).replace("’", "'")))
 
 
-@cache
-def _closed() -> frozenset[str]:
-    english = table("offline", "en", "third_person")
-    verbs = {conjugate(word) for word in english["present"].split()}
-    return frozenset({*english["closed"].split(), *verbs, *english["fixed"].values()})
-
-
 def _is_from(told: str, said: str, reading: Reading) -> bool:
     names = {part for person in reading.source.participants for part in _words(person.name)}
-    allowed = _words(said) | _closed() | names | {f"{name}'s" for name in names}
-    stems = {word.split("'")[0] for word in allowed}
-    return all(word in allowed or word in stems for word in _words(told))
+    return _words(told) <= _words(said) | names | {"will"}
 
 
 @pytest.mark.parametrize("language", ["ru", "en", "zh"])
-def test_every_word_of_a_retold_line_was_said_or_is_of_a_closed_list(language: str) -> None:
+def test_every_word_of_a_retold_line_was_said_or_is_will(language: str) -> None:
     told = 0
     for reading in _talks(language):
         for unit in units_of(reading):
@@ -161,25 +140,6 @@ def _found(reading: Reading) -> Iterator[tuple[Sentence, Sentence | None]]:
 def _stands_in(made: str, said: str) -> bool:
     """Verbatim but for its first letter, its end and what a length cuts."""
     return comparable(made).rstrip(" .。…") in comparable(" ".join(said.split()))
-
-
-_SAID = (
-    "i you i'll i'd i'm you're your my me we they don't can't not will do have need pay send take come try go "
-    "and or then by about to if know like friday please let's can could would home it the them u"
-)
-
-
-@given(st.lists(st.sampled_from(_SAID.split()), min_size=1, max_size=9))
-def test_whatever_is_said_its_third_person_holds_its_words_alone(words: list[str]) -> None:
-    said = " ".join(words)
-    try:
-        told = third_person(said, "Ann", "Tom")
-    except Unsafe:
-        return
-    allowed = {*words, *_closed(), "Ann", "Tom", "Ann's", "Tom's"}
-    assert all(word in allowed for word in told.split()), told
-    assert not re.search(r"\b(?:I|you|your|u|me|my|we)\b", told, re.IGNORECASE)
-    assert len(told.split()) >= len(words) - 1
 
 
 @pytest.mark.parametrize(

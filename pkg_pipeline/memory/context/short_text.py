@@ -78,7 +78,10 @@ def elsewhere_tokens(rows: ContextRows, rules: BlockRules, count_many: CountMany
     """Tokens of the facts about somebody of few words that these do not settle: decided by a person, told by others."""
     if rows.entity.hypothetical_tokens > SHORT_TEXT_TOKENS:
         return 0
-    lines = _elsewhere(rows, renderer_of(rows, rules))
+    return _tokens_of(_elsewhere(rows, renderer_of(rows, rules)), count_many)
+
+
+def _tokens_of(lines: Sequence[Line], count_many: CountMany) -> int:
     titles = dict(chain.from_iterable(line.headings for line in lines))
     return sum(count_many([*(bullet(line.text) for line in lines), *titles.values()]))
 
@@ -95,10 +98,15 @@ def short_block(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> 
     for name, told in _ways(messages, rows, renderer):
         sizes = count_many([text for _, heading, line in told for text in (heading, bullet(line))])
         ways.append((name, count_many([name])[0], told, sizes))
-    for kept in (elsewhere_tokens(rows, rules, count_many), 0):
+    left_out: list[LeftOut] = []
+    known = tier_lines(rows, rules, renderer, left_out, count_many)
+    elsewhere = elsewhere_tokens(rows, rules, count_many)
+    to_do = _tokens_of([line for line in known["cold"] if line.is_to_do], count_many)
+    # what is to be done is worth more than the hour of every message
+    for kept in sorted({elsewhere + to_do, elsewhere, 0}, reverse=True):
         for name, head, told, sizes in ways:
             if sum(sizes) + head + kept <= rules.max_tokens:
-                return _block(rows, rules, renderer, (name, head), told, sizes, count_many)
+                return _block(rows, rules, renderer, (name, head), told, sizes, known, left_out, count_many)
     return None
 
 
@@ -171,23 +179,27 @@ def _block(
     name: tuple[str, int],
     told: Sequence[_Printed],
     sizes: Sequence[int],
+    known: dict[Tier, list[Line]],
+    left_out: list[LeftOut],
     count_many: CountMany,
 ) -> Block:
-    left_out: list[LeftOut] = []
-    known = tier_lines(rows, rules, renderer, left_out, count_many)
-
     def count(text: str) -> int:
         return count_many([text])[0]
 
     rest = _Rest(rules.max_tokens - sum(sizes) - name[1], count)
     for line in _elsewhere(rows, renderer):
         rest.add(line, "permanent")
+    tasks = [line for line in known["cold"] if line.kind == "action_item"]
+    for line in tasks:
+        if line.is_to_do:
+            rest.add(line, "cold")
     head, head_tokens = _who(rows, rules, renderer, rest.left, count)
     rest.left -= head_tokens
-    asked: list[tuple[Tier, Line]] = []
-    for line in (*(line for line in known["cold"] if line.kind == "action_item"), *known["permanent"]):
-        tier: Tier = "cold" if line.kind == "action_item" else "permanent"
-        asked.append((tier, line))
+    asked: list[tuple[Tier, Line]] = [
+        *(("cold", line) for line in tasks),
+        *(("permanent", line) for line in known["permanent"]),
+    ]
+    for tier, line in asked:
         rest.add(line, tier)
     items = {tier: [item_of(line) for line in rest.lines[tier]] for tier in TIERS}
     tokens = rest.tokens

@@ -209,11 +209,11 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
     return high, [line for one, line in lines if line is not None and one.importance != "high"]
 
 
-def words_of(decision: KnownItem) -> tuple[str, str]:
-    """Its words, and those without who said them, who may stand behind in brackets."""
+def words_of(decision: KnownItem) -> tuple[str, str, str]:
+    """Its words, those without who said them, who may stand behind in brackets, and the sentence that it rests on."""
     said = decision.text.rstrip()
     by = said.rfind(" (") if said.endswith(")") else len(said)
-    return bare(said), bare(said[:by])
+    return bare(said), bare(said[:by]), bare(decision.quote)
 
 
 def bare(text: str) -> str:

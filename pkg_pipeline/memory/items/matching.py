@@ -26,6 +26,7 @@ ALIKE = 0.5
 """Of all their content words, how many they share."""
 
 LEAST_WORDS = 2
+"""A Chinese character is half a word."""
 
 
 def settle(
@@ -45,7 +46,9 @@ def settle(
         if twin is None:
             items.append(item)
         elif item.kind == "decision" and not _says_the_same(item, twin):
-            items.append(replace(item, replaces=twin.id))
+            # a text names who said it, the quoted words do not
+            is_newer = are_alike(item.quote, twin.quote)
+            items.append(replace(item, replaces=twin.id) if is_newer else item)
         else:
             now[item.id] = twin.id
             if not _is_told(twin, item, changes):
@@ -86,10 +89,14 @@ def _is_one_matter(item: ReadItem, shown: ShownItem) -> bool:
 def are_alike(first: str, second: str) -> bool:
     """Whether two texts speak of one matter, by their content words; numbers do not count."""
     one, other = _words(first), _words(second)
-    if min(len(one), len(other)) < LEAST_WORDS:
+    if min(_size(one), _size(other)) < LEAST_WORDS:
         return one == other and bool(one)
     both = len(one & other)
     return both >= SHARED * min(len(one), len(other)) and both >= ALIKE * len(one | other)
+
+
+def _size(words: frozenset[str]) -> float:
+    return sum(0.5 if len(word) == 1 else 1 for word in words)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ from pkg_pipeline.offline.facts.contacts import countries_of
 from pkg_pipeline.offline.facts.fact_head import weighed
 from pkg_pipeline.offline.facts.forms import form_facts
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
+from pkg_pipeline.offline.facts.found import by_its_name
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.facts.told import answers_in, news_in, told_in
 from pkg_pipeline.offline.line_head import Embed
@@ -64,7 +65,8 @@ def _found_in(reading: Reading, embed: Embed | None) -> list[FoundFact]:
         by_line.setdefault(fact.sentence.line, []).append(fact)
     kept: dict[tuple[str, str, object], FoundFact] = {}
     for line in _heard(reading):
-        for fact in form_facts(line, reading, countries) or _of_line(line, reading, countries, by_line):
+        said = form_facts(line, reading, countries) or _of_line(line, reading, countries, by_line)
+        for fact in map(by_its_name, said):
             key = (fact.kind, fact.value.casefold(), fact.about or fact.name)
             if key not in kept or (fact.confidence > kept[key].confidence and not fact.is_ended):
                 kept[key] = fact

@@ -197,6 +197,8 @@ def _wished(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | Non
 def _answered(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     if len(line.sentences) > 2 or sentence.words > BARE_WORDS:
         return None
+    if any(says("birthday", one.text) and not is_question(one.text) for one in line.sentences):
+        return None  # the other day is of something else
     day = _only_day(sentence, line, reading)
     whose = asked_before("birthday", line, reading) if day is not None else UNSAID
     if day is None or (whose.person is None and whose.name is None):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.reading import Line, Sentence
@@ -11,6 +12,8 @@ from pkg_pipeline.offline.reading import Line, Sentence
 FactKind = Literal[
     "phone", "email", "address", "birthday", "position", "organization", "family", "preference", "account", "handle"
 ]
+
+_IN_QUOTES: Final = re.compile(r'(?:[a-zа-яё]+[ -]){1,3}[«“"](?P<name>[^«»“”"]+)[»”"]?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +48,12 @@ def sentence_at(line: Line, place: int) -> Sentence | None:
         if place < end:
             return sentence
     return line.sentences[-1] if line.sentences else None
+
+
+def by_its_name(fact: FoundFact) -> FoundFact:
+    """An organisation in quotes is called what stands in them, without the common words before ("the club «Nord»")."""
+    if fact.kind != "organization":
+        return fact
+    named = _IN_QUOTES.fullmatch(fact.value)
+    value = named["name"] if named else fact.value
+    return replace(fact, value=f"{value}»" if value.count("«") > value.count("»") else value)

@@ -38,11 +38,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided at once. ``about``: accounts, with the name their person has now."""
+    """What was decided at once. ``about``: accounts, each with the name that its person has now, and its key."""
 
     id: UUID
     kind: DecisionKind
-    about: tuple[tuple[UUID, str], ...]
+    about: tuple[tuple[UUID, str, str | None], ...]
     name: str | None
     decided_at: datetime
     undone_at: datetime | None
@@ -51,7 +51,10 @@ class Decision:
         return {
             "id": str(self.id),
             "kind": self.kind,
-            "about": [{"entity_id": str(one), "name": clean_name(name)} for one, name in self.about],
+            "about": [
+                {"entity_id": str(one), "name": clean_name(name), "account": account}
+                for one, name, account in self.about
+            ],
             "name": None if self.name is None else clean_name(self.name),
             "decided_at": iso(self.decided_at),
             "undone_at": None if self.undone_at is None else iso(self.undone_at),

@@ -156,6 +156,7 @@ def entity_context(
     full = full_tokens(rows, rules, counter.count_many)
     rules = replace(rules, max_tokens=min(max_tokens, full) if full else max_tokens)  # never longer (B21)
     block = within_budget(rows, rules, counter)
+    told = None if brief is None else _to_tell(rows, rules, block, max_tokens, counter)
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),
         entity_id=rows.entity.id,
@@ -167,7 +168,7 @@ def entity_context(
         hypothetical_tokens=full,
         card=rows.card,
         block=block,
-        brief=None if brief is None else brief_of(rows, block, rules, language_of(rows), brief),
+        brief=None if brief is None or told is None else brief_of(rows, told, rules, language_of(rows), brief),
     )
     if receipts is not None:
         receipts.put(receipt_of(answer, request, settings, counter.name))
@@ -185,6 +186,13 @@ def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -
             return block if counted == block.tokens else replace(block, tokens=counted)
         allowed = max(allowed - (counted - rules.max_tokens), 0)
     return assemble(rows, replace(rules, max_tokens=0), counter.count_many)
+
+
+def _to_tell(rows: ContextRows, rules: BlockRules, block: Block, max_tokens: int, counter: TokenCounter) -> Block:
+    """The block that a brief is made of: with facts and open tasks also where the words that say them left no room."""
+    return (
+        block if rules.max_tokens == max_tokens else within_budget(rows, replace(rules, max_tokens=max_tokens), counter)
+    )
 
 
 def count_block(text: str, counter: TokenCounter) -> int:
@@ -257,7 +265,10 @@ def _card_json(card: Card) -> dict[str, Any]:
         "frequency": card.frequency,
         "organization": card.organization,
         "languages": list(card.languages),
-        "facts": [{"type": fact.fact_type, "value": fact.value, "id": str(fact.id)} for fact in card.facts],
+        "facts": [
+            {"type": fact.fact_type, "value": fact.value, "id": str(fact.id), "stale": fact.is_stale}
+            for fact in card.facts
+        ],
         "messages": card.messages,
         "first_contact": None if card.first_contact is None else iso(card.first_contact),
         "last_contact": None if card.last_contact is None else iso(card.last_contact),

@@ -13,7 +13,7 @@ import pytest
 from pkg_pipeline_tests.cli.processes import COMMAND, Program
 from pkg_pipeline_tests.digest import digest
 
-KEY = "agent:thread/1"
+KEY = "agent:hole:thread/1"
 COUNTERS = {"messages", "tokens", "messages_since_hwm", "tokens_since_hwm", "messages_since_fold"}
 SESSION = {
     *("session", "id", "label", "policy", "strategy", "messages", "tokens", "folded", "unfolded"),

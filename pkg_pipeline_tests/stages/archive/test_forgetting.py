@@ -165,6 +165,21 @@ def test_with_mentions_what_others_say_of_somebody_goes_too(memory: wiring.Memor
     assert said(memory, "SELECT external_id FROM messages WHERE external_id LIKE 'b1%'") == [("b1-2",)]
 
 
+def test_a_first_name_counts_where_nobody_else_has_it(memory: wiring.Memory, tmp_path: Path) -> None:
+    talk = ((words.OTHER, "I know the way."), ("Boris", "Ask Olga."), ("Me", "Thanks, Olga!"), ("Boris", "At ten."))
+    groups = [
+        {**words.line(number, sender, text), "chat_id": chat, "chat_kind": "group", "message_id": f"{chat}-{number}"}
+        for chat, also in (("g1", ()), ("g2", (("Olga Krylova", "I know it as well."),)))
+        for number, (sender, text) in enumerate([*talk, *also], 1)
+    ]
+    again(memory, tmp_path, groups)
+    words.work(memory)
+    assert memory.forgetting.person(OLGA).mentions == 2
+    memory.forgetting.forget(memory.forgetting.person(OLGA, with_mentions=True), by="test")
+    kept = "SELECT external_id FROM messages WHERE external_id LIKE 'g%' ORDER BY 1"
+    assert [key for (key,) in said(memory, kept)] == ["g1-4", "g2-2", "g2-3", "g2-4", "g2-5"]
+
+
 def test_oneself_and_what_is_not_there_cannot_be_forgotten(memory: wiring.Memory) -> None:
     with pytest.raises(NotForgotten, match="oneself"):
         memory.forgetting.person(hashing.entity_id("jsonl", "me"))

@@ -37,7 +37,7 @@ CHAT: tuple[Line, ...] = (
     ("chat", "with-rita", "me", "2025-01-10T10:01", "I will send you the contract by 20 January 2025."),
     ("chat", "with-rita", "rita", "2025-01-10T10:02", "Great, thank you. I work at Bosch since January."),
     ("chat", "club", "rita", "2025-01-11T18:00", "Who comes on Sunday?"),
-    ("chat", "club", "oleg", "2025-01-11T18:01", "I do, and I will bring the tent by Sunday."),
+    ("chat", "club", "oleg", "2025-01-11T18:01", "I will bring the big tent, the ropes and the lamps by Sunday."),
     ("chat", "club", "me", "2025-01-11T18:02", "Margarita, please book the place by 14 January 2025."),
     ("chat", "club", "oleg", "2025-01-11T18:03", "Fine with me, see you."),
 )

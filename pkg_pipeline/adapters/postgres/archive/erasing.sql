@@ -55,9 +55,6 @@ DELETE FROM interaction_summaries WHERE interaction_id = ANY(%(interactions)s)
 -- name: delete_attempts
 DELETE FROM summary_attempts WHERE interaction_id = ANY(%(interactions)s)
 
--- name: delete_facts
-DELETE FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
-
 -- name: delete_fact_verdicts
 DELETE FROM fact_verdicts WHERE chat_id = %(chat)s
 

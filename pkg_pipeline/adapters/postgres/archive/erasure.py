@@ -9,8 +9,8 @@ from uuid import UUID
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
-from pkg_pipeline.adapters.postgres.items.fact_rows import Known, settle_facts
-from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
+from pkg_pipeline.adapters.postgres.items.fact_rows import forget_facts
+from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, mark, refolded
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory import hashing
@@ -57,9 +57,9 @@ class PostgresErasure:
             given["people"] = sorted(SQL.values(connection, "people", **given))
             given["items"] = SQL.values(connection, "items", **given)
             summaries = SQL.run(connection, "delete_summaries", **given)
-            facts = SQL.run(connection, "delete_facts", **given)
             SQL.run(connection, "delete_fact_verdicts", **given)
-            settle_facts(connection, [Known.of(person, None, None) for person in given["people"]])
+            facts, changed = forget_facts(connection, given["interactions"])
+            mark(connection, changed)
             interactions = SQL.value(connection, "count", **given)
             for step in _MADE:
                 SQL.run(connection, step, **given)

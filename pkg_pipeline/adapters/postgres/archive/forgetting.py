@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +16,12 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import SCHEMA, Connection, transaction
 from pkg_pipeline.adapters.postgres.ingest.deletions import change
 from pkg_pipeline.adapters.postgres.ingest.forgotten import forgotten_in, salt_of
-from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
+from pkg_pipeline.adapters.postgres.items.fact_rows import forget_facts
+from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, mark, refolded
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message.attribution import named_in
 from pkg_pipeline.memory.message.forgotten import Forgotten, Salted, Tombstone
 from pkg_pipeline.stages.archive.forgetting import (
     ErasureKind,
@@ -38,7 +41,6 @@ _MADE = (
     "forget_calls",
     "delete_summaries",
     "delete_attempts",
-    "delete_facts",
     "delete_profiles",
     "delete_profile_attempts",
     "delete_receipts",
@@ -62,6 +64,7 @@ _PERSON = (
     "delete_marks_of",
     "delete_identities_of",
     "delete_person",
+    "delete_organizations",
 )
 
 
@@ -91,23 +94,33 @@ class PostgresForgetting:
         if known is None or known.is_self:
             raise NotForgotten("oneself is in every conversation: forget chats, or uninstall the memory")
         people = list(known.accounts)
-        naming = [f"%{_escaped(name)}%" for name in known.names if name] or None
         chats = SQL.values(self._connections, "own_chats", people=people)
-        said = SQL.rows(
-            self._connections,
-            "said_elsewhere",
-            people=people,
-            chats=chats,
-            naming=naming if with_mentions else None,
-        )
-        plan = Plan("entity", tuple(chats), {row.chat_id: tuple(row.ids) for row in said}, tuple(people))
-        mentions = 0
-        if naming is not None and not with_mentions:
-            mentions = SQL.value(self._connections, "naming", chats=chats, ids=plan.ids, naming=naming)
+        said = SQL.rows(self._connections, "said_elsewhere", people=people, chats=chats)
+        naming = self._naming(people, known.names, chats)
+        by_chat: dict[UUID, list[int]] = {}
+        for chat, message in sorted({*((row.chat_id, row.id) for row in said), *(naming if with_mentions else ())}):
+            by_chat.setdefault(chat, []).append(message)
+        plan = Plan("entity", tuple(chats), {chat: tuple(ids) for chat, ids in by_chat.items()}, tuple(people))
+        mentions = 0 if with_mentions else len(naming)
         salted = self._salted()
         accounts = SQL.rows(self._connections, "identities", people=people)
         gone = [salted.person(one.source, one.external_id) for one in accounts]
         return self._surveyed(plan, gone, mentions)
+
+    def _naming(self, people: list[UUID], names: Sequence[str], chats: list[UUID]) -> set[tuple[UUID, int]]:
+        """(chat, message) of others that say the person's name: in full anywhere, and in groups where the person took
+        part also a first name that nobody else there has.
+        """
+        full = [f"%{_escaped(name)}%" for name in names if name]
+        given: dict[str, Any] = {"people": people, "chats": chats}
+        named = SQL.rows(self._connections, "naming", naming=full, **given)
+        found = {(row.chat_id, row.id) for row in named}
+        for chat, rows in groupby(SQL.rows(self._connections, "near", **given), key=lambda row: row.chat_id):
+            near = list(rows)
+            others = SQL.rows(self._connections, "members", chat=chat, people=people)
+            called = {people[0]: names, **{other.entity_id: other.names for other in others}}
+            found |= {(chat, near[place].id) for place in named_in([row.text for row in near], called)[people[0]]}
+        return found
 
     def chat(self, kind: ErasureKind, chat_id: UUID) -> Surveyed:
         return self._surveyed(Plan(kind, (self._chat(chat_id).id,)))
@@ -235,13 +248,14 @@ class PostgresForgetting:
             change(connection, [chat_id], given["ids"], [], counters=self._counters, now=now)
             for step in _MADE:
                 ERASING.run(connection, step, **given)
-            for step in ("delete_readings", "delete_reading_attempts"):
+            for step in ("delete_readings", "delete_reading_attempts", "delete_fact_verdicts"):
                 SQL.run(connection, step, **given)
             refolded(connection, given["items"], after=ALL_TALKS)
+            mark(connection, forget_facts(connection, given["interactions"])[1])
             if SQL.run(connection, "empty_folds", **given):
                 SQL.run(connection, "empty_session", **given)
                 SQL.run(connection, "delete_topics", **given)
-            for step in ("delete_verdicts", "delete_fact_verdicts", "delete_copies", "delete_messages", "mark_chat"):
+            for step in ("delete_verdicts", "delete_copies", "delete_messages", "mark_chat"):
                 SQL.run(connection, step, **given)
 
     def mark_days(self, chat_id: UUID) -> None:
@@ -273,16 +287,21 @@ class PostgresForgetting:
                     yield Residue(f"{table.schema}.{table.name}", count)
 
     def sweep(self, *, rewrite: bool) -> None:
-        """Free what erased rows took: by rewriting the tables without them, or by a plain vacuum. Then the log of
-        changes begins anew, and where the server lets us, its old files are deleted rather than used again.
+        """Free what erased rows took: by rewriting the tables without them, or by a plain vacuum. The planner's samples
+        of them hold words too, also of a table that is empty now. Then the log of changes begins anew, and where the
+        server lets us, its old files are deleted rather than used again.
         """
         with self._connections.connection() as connection:
+            owns_server = SQL.value(connection, "owns_server")
+            if owns_server:
+                SQL.run(connection, "drop_samples", schema=SCHEMA)
             options = sql.SQL("FULL, ANALYZE" if rewrite else "ANALYZE")
             for table in SQL.rows(connection, "tables"):
                 if table.schema == SCHEMA:
                     name = sql.Identifier(table.schema, table.name)
                     connection.execute(sql.SQL("VACUUM ({}) {}").format(options, name))
-            if SQL.value(connection, "may_recycle"):
+            if owns_server:
+                connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
                 _begin_log_anew(connection)
 
 

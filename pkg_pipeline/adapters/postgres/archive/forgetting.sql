@@ -29,18 +29,27 @@ WHERE EXISTS (SELECT FROM chat_members m WHERE m.chat_id = c.id AND m.entity_id 
 ORDER BY c.id
 
 -- name: said_elsewhere
--- Messages of a person in other chats, and with "naming" those of others that have the name or say it.
-SELECT m.chat_id, array_agg(m.id ORDER BY m.id) AS ids
-FROM messages m LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
-WHERE m.chat_id <> ALL(%(chats)s)
-  AND (m.sender_entity_id = ANY(%(people)s)
-       OR %(naming)s::text[] IS NOT NULL AND coalesce(a.content, m.content) ILIKE ANY(%(naming)s))
-GROUP BY m.chat_id ORDER BY m.chat_id
+-- Messages of a person in other chats.
+SELECT chat_id, id FROM messages
+WHERE chat_id <> ALL(%(chats)s) AND sender_entity_id = ANY(%(people)s) ORDER BY chat_id, id
 
 -- name: naming
--- Messages of others that say a name.
-SELECT count(*) FROM messages m LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
-WHERE m.chat_id <> ALL(%(chats)s) AND m.id <> ALL(%(ids)s) AND coalesce(a.content, m.content) ILIKE ANY(%(naming)s)
+-- Messages of others that say a name in full.
+SELECT m.chat_id, m.id
+FROM messages m LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
+WHERE m.chat_id <> ALL(%(chats)s) AND coalesce(m.sender_entity_id <> ALL(%(people)s), true)
+  AND coalesce(a.content, m.content) ILIKE ANY(%(naming)s)
+
+-- name: near
+-- Messages of others that belong to the person in a group (P34), for they name, answer or stand beside.
+SELECT m.chat_id, m.id, coalesce(a.content, m.content) AS text
+FROM message_entities e JOIN messages m ON m.id = e.message_id LEFT JOIN archived_messages a ON a.message_id = m.id AND m.is_archived
+WHERE e.entity_id = ANY(%(people)s) AND m.chat_id <> ALL(%(chats)s) AND coalesce(m.sender_entity_id <> ALL(%(people)s), true)
+ORDER BY m.chat_id, m.id
+
+-- name: members
+SELECT m.entity_id, names_of(m.entity_id) AS names FROM chat_members m
+WHERE m.chat_id = %(chat)s AND m.entity_id <> ALL(%(people)s)
 
 -- name: in_range
 SELECT id FROM messages WHERE chat_id = %(chat)s AND sent_at BETWEEN %(from_at)s AND %(to_at)s ORDER BY id
@@ -210,6 +219,10 @@ DELETE FROM entity_identities WHERE entity_id = %(person)s
 -- name: delete_person
 DELETE FROM entities WHERE id = %(person)s AND NOT is_self
 
+-- name: delete_organizations
+-- Where nobody works any more.
+DELETE FROM organizations o WHERE NOT EXISTS (SELECT FROM entities e WHERE e.organization_id = o.id)
+
 -- name: tables
 -- Every table of the memory that can hold words, and of LangGraph and Dagster beside it; partitions by themselves.
 SELECT n.nspname AS schema, c.relname AS name
@@ -217,8 +230,13 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'r' AND n.nspname NOT LIKE 'pg\_%%' AND n.nspname <> 'information_schema'
 ORDER BY 1, 2
 
--- name: may_recycle
+-- name: owns_server
 SELECT rolsuper FROM pg_roles WHERE rolname = current_user
+
+-- name: drop_samples
+-- ANALYZE makes them anew, but not of tables without rows.
+DELETE FROM pg_catalog.pg_statistic s USING pg_class c
+WHERE c.oid = s.starelid AND c.relnamespace = %(schema)s::regnamespace
 
 -- name: switch_log
 SELECT pg_switch_wal()

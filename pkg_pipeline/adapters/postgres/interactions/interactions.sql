@@ -48,6 +48,9 @@ WITH changed AS (
     WHERE id = ANY(%(chats)s) AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
       AND (SELECT count(*) FROM chat_members WHERE chat_id = chats.id) > %(mass_senders)s
     RETURNING id
+), untold AS (
+    UPDATE live_summaries s SET status = 'superseded', updated_at = clock_timestamp()
+    FROM interactions i JOIN changed ON changed.id = i.chat_id WHERE s.interaction_id = i.id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'chat became mass'
@@ -338,9 +341,12 @@ WHERE asset = 'memory_chunks' AND xmin::text::bigint = pg_current_xact_id()::tex
 DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = ANY(%(chats)s::uuid[]::text[])
 
 -- name: set_category
--- Set by a person: neither export nor rule changes it. NULL is an ordinary chat.
+-- Set by a person: neither export nor rule changes it. NULL is an ordinary chat. Of a mass chat nothing is told.
 WITH changed AS (
-    UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id
+    UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id, category
+), untold AS (
+    UPDATE live_summaries s SET status = 'superseded', updated_at = clock_timestamp()
+    FROM interactions i JOIN changed ON changed.id = i.chat_id AND changed.category = 'mass' WHERE s.interaction_id = i.id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT asset, day_key(day), 'category set'

@@ -45,10 +45,7 @@ def save_facts(
 
     In the caller's transaction. Facts about nobody known are left out.
     """
-    before = SQL.rows(connection, "stated", Known.of, interaction=interaction)
-    left: dict[UUID, set[str]] = {}
-    for row in SQL.rows(connection, "employers", interaction=interaction):
-        left.setdefault(row.entity_id, set()).update({row.name} - {None})
+    before, left = _stated(connection, [interaction])
     bound = [_bound(connection, fact, chat) for fact in facts if fact.entity_id is not None or fact.about_name]
     SQL.run(connection, "drop", interaction=interaction, stated=[fact.id for fact in bound])
     if bound:
@@ -56,6 +53,24 @@ def save_facts(
         SQL.run(connection, "insert", interaction=interaction, facts=Jsonb(rows))
     people = {*before, *(Known.of(fact.entity_id, fact.about_name, fact.told_by) for fact in bound)}
     return settle_facts(connection, people, left=left)
+
+
+def forget_facts(connection: Connection, interactions: Collection[UUID]) -> tuple[int, frozenset[UUID]]:
+    """What these conversations stated is gone, and what it had ended is in force again; how many facts, and the other
+    conversations whose facts changed by it. In the caller's transaction.
+    """
+    before, left = _stated(connection, interactions)
+    count = SQL.run(connection, "forget", interactions=list(interactions))
+    return count, settle_facts(connection, before, left=left).difference(interactions)
+
+
+def _stated(connection: Connection, interactions: Collection[UUID]) -> tuple[list[Known], dict[UUID, set[str]]]:
+    """Whom the facts of conversations are about, and by person where they are said to work."""
+    given = {"interactions": list(interactions)}
+    left: dict[UUID, set[str]] = {}
+    for row in SQL.rows(connection, "employers", **given):
+        left.setdefault(row.entity_id, set()).update({row.name} - {None})
+    return SQL.rows(connection, "stated", Known.of, **given), left
 
 
 def _needed(rules: ConfirmRules, fact: ReadFact) -> dict[str, float]:
@@ -170,3 +185,4 @@ def _employ(
         SQL.run(connection, "name_organization", id=organization, name=current.value)
     past = sorted({hashing.organization_id(name) for name in known})
     SQL.run(connection, "join_organization", entity=entity, organization=organization, past=past)
+    SQL.run(connection, "drop_organizations", past=past)

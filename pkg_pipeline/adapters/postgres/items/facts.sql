@@ -1,13 +1,13 @@
 -- What is known about people, derived from readings (P13, B2), and the organisations they belong to.
 
 -- name: stated
--- Whom the facts of a conversation are about as they are stored.
-SELECT DISTINCT entity_id, lower(about_name) AS about_name, told_by FROM entity_facts WHERE interaction_id = %(interaction)s
+-- Whom the facts of conversations are about as they are stored.
+SELECT DISTINCT entity_id, lower(about_name) AS about_name, told_by FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
 
 -- name: employers
--- Where the conversation said that people work.
+-- Where conversations said that people work.
 SELECT entity_id, unnest(ARRAY[value, read_value]) AS name FROM entity_facts
-WHERE interaction_id = %(interaction)s AND fact_type = 'organization' AND entity_id IS NOT NULL
+WHERE interaction_id = ANY(%(interactions)s) AND fact_type = 'organization' AND entity_id IS NOT NULL
 
 -- name: namesakes
 -- Who may be meant by a name: whoever has it in full, and everybody who writes in the chat.
@@ -17,6 +17,9 @@ WHERE e.type = 'person' AND e.id IN (
     UNION SELECT entity_id FROM entity_aliases WHERE lower(name) = lower(%(name)s)
     UNION SELECT person_of(m.entity_id) FROM chat_members m WHERE m.chat_id = %(chat)s)
 ORDER BY e.id LIMIT 100
+
+-- name: forget
+DELETE FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
 
 -- name: drop
 -- Facts that a conversation states no more.
@@ -105,3 +108,7 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE o.name <> excluded.nam
 UPDATE entities SET organization_id = %(organization)s
 WHERE id = %(entity)s AND organization_id IS DISTINCT FROM %(organization)s
   AND (%(organization)s::uuid IS NOT NULL OR organization_id = ANY(%(past)s::uuid[]))
+
+-- name: drop_organizations
+-- Of these, where nobody works any more.
+DELETE FROM organizations o WHERE o.id = ANY(%(past)s::uuid[]) AND NOT EXISTS (SELECT FROM entities e WHERE e.organization_id = o.id)

@@ -231,7 +231,10 @@ UPDATE entity_verdicts SET undone_at = %(at)s WHERE decision_id = %(decision)s A
 SELECT v.decision_id AS id, array_agg(v.action ORDER BY v.decided_at) AS actions, min(v.decided_at) AS decided_at,
        min(v.undone_at) AS undone_at, string_agg(v.name, ', ' ORDER BY v.decided_at) AS name,
        array_agg(v.entity_id ORDER BY v.decided_at) AS entity_ids, array_agg(e.name ORDER BY v.decided_at) AS called,
-       array_agg(v.other_id ORDER BY v.decided_at) AS other_ids, array_agg(o.name ORDER BY v.decided_at) AS others
+       array_agg(v.other_id ORDER BY v.decided_at) AS other_ids, array_agg(o.name ORDER BY v.decided_at) AS others,
+       (SELECT json_object_agg(i.entity_id, i.account) FROM (
+            SELECT entity_id, min(source || ':' || external_id) AS account FROM entity_identities
+            WHERE entity_id = ANY(array_agg(v.entity_id) || array_agg(v.other_id)) GROUP BY entity_id) i) AS accounts
 FROM entity_verdicts v JOIN entities e ON e.id = v.entity_id LEFT JOIN entities o ON o.id = v.other_id
 WHERE (%(decision)s::uuid IS NULL OR v.decision_id = %(decision)s)
   AND (%(entity)s::uuid IS NULL OR v.decision_id IN (

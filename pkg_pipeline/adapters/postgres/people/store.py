@@ -91,5 +91,6 @@ class PostgresPeopleStore:
 def _decision(row: Any) -> Decision:
     about = dict(zip(row.entity_ids, row.called, strict=True))
     about |= {one: name for one, name in zip(row.other_ids, row.others, strict=True) if one is not None}
-    kind = kind_of(tuple(row.actions))
-    return Decision(row.id, kind, tuple(about.items()), row.name, row.decided_at, row.undone_at)
+    kind, accounts = kind_of(tuple(row.actions)), row.accounts or {}
+    whom = tuple((one, name, accounts.get(str(one))) for one, name in about.items())
+    return Decision(row.id, kind, whom, row.name, row.decided_at, row.undone_at)

@@ -350,7 +350,7 @@ that_day AS (
 )
 SELECT json_build_object(
     'entity', (SELECT row_to_json(x) FROM (
-        SELECT e.id, e.merged_into, e.name, e.type, e.is_self, o.name AS organization,
+        SELECT e.id, e.merged_into, e.name, e.type, e.is_self, o.id AS organization_id, o.name AS organization,
                (SELECT json_agg(DISTINCT source ORDER BY source) FROM (
                    SELECT source FROM entity_identities WHERE entity_id = ANY(accounts_of(e.id)) LIMIT 50) AS own) AS sources,
                (SELECT json_agg(language ORDER BY messages DESC, ended_at DESC) FROM (

@@ -23,7 +23,7 @@ from pkg_pipeline.memory.context.records import (
     Unsummarised,
     WholeTalk,
 )
-from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.hashing import message_key, organization_id
 from pkg_pipeline.memory.profile.records import Signals, Utterance
 from pkg_pipeline.memory.records import ContextChat, Person
 from pkg_pipeline.memory.text.lines import in_full
@@ -45,7 +45,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         (item for band, item in items if band != "open"), key=lambda item: (item.first_at, item.id), reverse=True
     )
     return ContextRows(
-        entity=_entity(found["entity"]),
+        entity=_entity(found["entity"], _organization(found)),
         hot=tuple(texts[key] for key in found["hot"] or ()),
         summaries=tuple(_summary(given, chats) for given in found["summaries"] or ()),
         unsummarised=tuple(_unsummarised(given, chats, texts) for given in found["unsummarised"] or ()),
@@ -66,7 +66,7 @@ def _signals(found: Mapping[str, Any]) -> Signals:
         said=[Utterance(one["text"], one["is_self"], datetime.fromisoformat(one["at"])) for one in found["said"] or ()],
         groups=found["groups"] or (),
         facts=[fact["value"] for fact in found["facts"] or ()],
-        organizations=(found["entity"]["organization"], found["my_organization"]),
+        organizations=(_organization(found), found["my_organization"]),
     )
 
 
@@ -117,13 +117,27 @@ def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) 
     )
 
 
-def _entity(given: Mapping[str, Any]) -> ContextEntity:
+def _organization(found: Mapping[str, Any]) -> str | None:
+    """Where they work: as the facts of that moment say, else as a person set it. What only facts of another moment say
+    has an id that was made from its name.
+    """
+    facts = [one for one in found["facts"] or () if one["fact_type"] == "organization" and one["about"] is None]
+    if facts:
+        return max(facts, key=lambda one: datetime.fromisoformat(one["at"]))["value"]
+    given = found["entity"]
+    is_read = given["organization_id"] is not None and _id(given["organization_id"]) == organization_id(
+        given["organization"]
+    )
+    return None if is_read else given["organization"]
+
+
+def _entity(given: Mapping[str, Any], organization: str | None) -> ContextEntity:
     return ContextEntity(
         id=_id(given["id"]),
         name=given["name"],
         type=given["type"],
         is_self=given["is_self"],
-        organization=given["organization"],
+        organization=organization,
         sources=tuple(given["sources"] or ()),
         language=next(iter(given["languages"] or ()), None),
         messages=int(given["messages"]),
