@@ -24,7 +24,7 @@ CLDR = {"en": "en", "ru": "ru", "zh": "zh_Hans"}
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_that_is_told_apart_has_every_file(language: Language) -> None:
     named = {path.stem for path in FOLDER.glob("en/*.toml")}
-    checked = {"agents", "calendar", "facts", "meanings", "people", "polarity", "quantities"}
+    checked = {"agents", "calendar", "facts", "meanings", "people", "polarity", "quantities", "results"}
     searched = {"nicknames", "periods", "questions", "words"}
     assert named == {"importance", "orders", "phrases", "relationship", "speech"} | checked | searched
     spelt_by_letters = {"nicknames"}
