@@ -58,7 +58,7 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
         ("renewed", 0.8, 0.49),
         ("day", 0.7, 0.7),
         ("merged", 0.6, 0.43),
-        ("superseded", 0.75, 0.23),
+        ("superseded", 0.75, 0.16),
     ],
 )
 def test_what_is_renewed_given_up_repeated_and_superseded(
