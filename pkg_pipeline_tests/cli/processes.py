@@ -211,7 +211,16 @@ def servers(folder: Path) -> list[psutil.Process]:
         words = process.info["cmdline"] or []
         if process.info["name"] == "postgres" and any(word.startswith(str(folder)) for word in words):
             found.append(process)
-    return found
+    ids = {process.pid for process in found}
+    return [process for process in found if not _is_child(process, ids)]
+
+
+def _is_child(process: psutil.Process, of: set[int]) -> bool:
+    """Whether one of them started it a moment ago: until it names itself it looks as they do."""
+    try:
+        return process.ppid() in of
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_until(true: Any, *, seconds: float = 30) -> None:

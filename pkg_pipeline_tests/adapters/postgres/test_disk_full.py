@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -25,8 +26,9 @@ def disk() -> Iterator[SmallDisk]:
     with small_disk(160 * MEGABYTE) as found:
         yield found
         for left in servers(found.folder):
-            left.kill()
-            left.wait(10)
+            with suppress(psutil.NoSuchProcess):
+                left.kill()
+                left.wait(10)
 
 
 @pytest.fixture
