@@ -13,7 +13,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -95,7 +95,8 @@ def kept() -> Unseen | None:
             return None
         names = file["names"].tolist()
         linear = tuple(dict(zip(names, row, strict=True)) for row in file["linear"].tolist())
-        trees = tuple(Trees(**{one.name: file[one.name][n] for one in fields(Trees)}) for n in range(FOLDS))
+        stacked = Trees.kept(file).arrays
+        trees = tuple(Trees.kept({name: rows[n] for name, rows in stacked.items()}) for n in range(FOLDS))
         slope, shift = file["scale"].tolist()
         return Unseen(linear, trees, (slope, shift))
 
@@ -112,7 +113,7 @@ def keep(said: Unseen) -> None:
         names=np.array(names),
         linear=np.array([[row[name] for name in names] for row in said.linear]),
         scale=np.array(said.scale),
-        **{one.name: np.stack([getattr(trees, one.name) for trees in said.trees]) for one in fields(Trees)},
+        **{name: np.stack([trees.arrays[name] for trees in said.trees]) for name in said.trees[0].arrays},
     )
     kept.cache_clear()
 
@@ -319,7 +320,7 @@ def main() -> None:
     with patch(f"{__name__}.kept", lambda: None):
         made, unseen = fit(pairs()), anew()
     if not given.check:
-        np.savez_compressed(WEIGHTS, **{one.name: getattr(made, one.name) for one in fields(Trees)})
+        np.savez_compressed(WEIGHTS, **made.arrays)
         keep(unseen)
     total: dict[str, Score] = {}
     for world in every():

@@ -14,7 +14,7 @@ from pkg_pipeline.offline.chat_decisions import THRESHOLD, find_chat_decisions
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.reading import Reading
 from training import conversations, lines
-from training.matching import one_to_one
+from training.matching import one_to_one, tally
 from training.talks import LANGUAGES, Label, Talk
 
 
@@ -37,12 +37,7 @@ def matches_of(reading: Reading, found: list[FoundDecision], labels: list[Label]
 def _counted(talk: Talk, reading: Reading) -> Counter[str]:
     labels = [one for one in talk.labels if one.kind == "decision"]
     found, _ = find_chat_decisions(reading)
-    of = matches_of(reading, found, labels)
-    counts = Counter(labelled=sum(not one.is_optional for one in labels), right=0, told=0)
-    for i in range(len(found)):
-        if i not in of or not labels[of[i]].is_optional:
-            counts.update(told=1, right=int(i in of))
-    return counts
+    return tally(len(found), matches_of(reading, found, labels), labels)
 
 
 @cache

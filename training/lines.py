@@ -267,10 +267,9 @@ def fit() -> Judge:
 
 def main() -> None:
     judge = fit()
-    trees = {one.name: getattr(judge.trees, one.name) for one in fields(Trees)}
     weights = judge.heads.weights.astype(np.float16)
     words = {"words": judge.words.weights, "words_step": judge.words.step, "words_start": judge.words.start}
-    np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **words, **trees)
+    np.savez_compressed(WEIGHTS, names=np.array(judge.heads.names), weights=weights, **words, **judge.trees.arrays)
     keep(anew())
 
 

@@ -12,7 +12,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import AnswerItem
 from training import accounts, worlds
-from training.matching import one_to_one
+from training.matching import one_to_one, tally
 from training.talks import LANGUAGES, TALKS, Label, Talk, load
 from training.vectors import embed
 from training.world_talks import of_worlds
@@ -46,11 +46,9 @@ def stated(talk: Talk, found: Sequence[AnswerItem]) -> Counter[str]:
         for j, label in enumerate(labels)
         if (both := numbers & label.stated)
     )
-    counts = Counter({"stated labelled": sum(not one.is_optional for one in labels)})
-    for i in range(len(decisions)):
-        if i not in pairs or not labels[pairs[i]].is_optional:
-            counts.update({"stated found": 1, "stated matched": int(i in pairs)})
-    return counts
+    counts = tally(len(decisions), pairs, labels)
+    names = {"labelled": "stated labelled", "told": "stated found", "right": "stated matched"}
+    return Counter({name: counts[key] for key, name in names.items()})
 
 
 def _told_in(item: AnswerItem, talk: Talk) -> set[int]:

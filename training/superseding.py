@@ -13,7 +13,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from unittest.mock import patch
@@ -48,7 +48,7 @@ from training.worlds import Label, World
 LEFT_OUT = Path(__file__).with_name("left_out_superseding.npz")
 CHANGES = Path(__file__).with_name("changes")
 """Short accounts written for this alone: what is agreed, what changes it, and what is agreed beside it."""
-DOUBTFUL = math.log(THRESHOLD / (1 - THRESHOLD))
+TOLD_FROM = math.log(THRESHOLD / (1 - THRESHOLD))
 """Log-odds below which a new decision is told only if it takes the place of another."""
 STATED_WITHIN = 3
 """Lines from the messages of a label within which what is found, and labelled as nothing else, states it."""
@@ -252,7 +252,7 @@ def score(least: float = SUPERSEDED, wrong: list[str] | None = None) -> Score:
                 best[one.new] = sure, one
     taken: dict[str, tuple[float, Pair]] = {}
     for sure, one in best.values():
-        surer = one.features["sure"] < DOUBTFUL and SURER - SUPERSEDED
+        surer = one.features["sure"] < TOLD_FROM and SURER - SUPERSEDED
         if sure >= max(least + surer, taken.get(one.old, (0.0, one))[0]):
             taken[one.old] = sure, one
     said = list(taken.values())
@@ -281,8 +281,7 @@ def main() -> None:
         print(*wrong, sep="\n")
     if not given.check:
         keep(pairs())
-        made = fit()
-        np.savez_compressed(TREES_FILE, **{one.name: getattr(made, one.name) for one in fields(Trees)})
+        np.savez_compressed(TREES_FILE, **fit().arrays)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal
@@ -10,10 +9,11 @@ from typing import Final, Literal
 from pkg_pipeline.memory.message.attachments import is_placeholder
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import asides, burst_after
+from pkg_pipeline.offline.answers import aside, asides, burst_after
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.heads import chance
+from pkg_pipeline.offline.line_features import NUMBER
 from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
@@ -24,6 +24,7 @@ THRESHOLD = 0.45
 DOUBTFUL = 0.2
 """From this probability on it is one if it takes the place of what was decided before."""
 MINUTED = 0.6
+"""How probable a line that begins as minutes do is at least."""
 AGREES_FROM: Final = 0.5
 """From this probability on a line agrees to what was stated before."""
 AGREED_WITHIN: Final = 6
@@ -33,7 +34,6 @@ ANSWERS_WITHIN: Final = 4
 """Lines before a statement of few words in which what it answers is looked for."""
 BARE_TERMS: Final = 1
 RICH_TERMS: Final = 3
-_SUM = re.compile(r"\d{2,}|\d[.,]\d")
 
 
 def find_chat_decisions(reading: Reading) -> tuple[list[FoundDecision], list[FoundDecision]]:
@@ -96,7 +96,7 @@ def _decision(reading: Reading, line: Line) -> FoundDecision | None:
 def _probability(reading: Reading, line: Line) -> float:
     """By the head of lines; one that begins as minutes do ("Agreed: …") says itself what it is, whoever answers."""
     sure = chance(reading.chances[line.index].decision)
-    return max(sure, MINUTED) if "minuted" in asides(line.message.text, line.language) else sure
+    return max(sure, MINUTED) if aside("minuted", line.message.text, line.language) else sure
 
 
 def _agreed(reading: Reading, line: Line) -> Iterator[tuple[Person, int]]:
@@ -149,7 +149,7 @@ def _asks(sentence: Sentence) -> bool:
 def says_what(sentence: Sentence, line: Line) -> bool:
     """Whether a sentence names something that can be fixed: a number, a day, an hour."""
     return (
-        _SUM.search(sentence.text) is not None
+        NUMBER.search(sentence.text) is not None
         or mark("clock").search(sentence.text) is not None
         or any(found.day >= line.day for found in find_dates(sentence.text, sentence.language, line.day))
     )

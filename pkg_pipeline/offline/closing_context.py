@@ -6,7 +6,6 @@ how near the words are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -34,7 +33,7 @@ DECIMALS: Final = 2
 @cache
 def trees() -> Trees:
     with files("pkg_pipeline.offline").joinpath("closing.npz").open("rb") as stream, np.load(stream) as found:
-        return Trees(**{one.name: found[one.name] for one in fields(Trees)})
+        return Trees.kept(found)
 
 
 def log_odds(

@@ -27,4 +27,9 @@ def probability(head: str, features: Features) -> float:
 
 def chance(log_odds: float) -> float:
     """Log-odds as a probability, rounded to a hundredth."""
-    return round(1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds)))), 2)
+    return round(chance_of(log_odds), 2)
+
+
+def chance_of(log_odds: float) -> float:
+    """Log-odds as a probability."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))

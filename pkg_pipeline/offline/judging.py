@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,6 +13,7 @@ import numpy as np
 
 from pkg_pipeline.memory.items.states import CERTAIN_FROM
 from pkg_pipeline.offline.evidence import Heard, asked_of, features, fit, rivals_of
+from pkg_pipeline.offline.heads import chance_of
 from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.matters import Open, Weights
 
@@ -41,11 +41,6 @@ WEIGHTS_FILE = Path(__file__).with_name("closing.json")
 def weights() -> Mapping[Head, Mapping[str, float]]:
     """Weights of the features of ``evidence`` in log-odds; ``python -m training.closing`` makes them."""
     return json.loads(WEIGHTS_FILE.read_text("utf-8"))
-
-
-def chance_of(log_odds: float) -> float:
-    """Log-odds as a probability."""
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ features. "14th, at hers" - "coming" says little line by line, and together a de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,15 @@ class Trees:
     high: NDArray[np.uint8]
     value: NDArray[np.float32]
     start: Floats
+
+    @classmethod
+    def kept(cls, file: Mapping[str, NDArray[Any]]) -> Trees:
+        """As ``arrays`` of them were kept in a file, perhaps beside others."""
+        return cls(**{one.name: file[one.name] for one in fields(cls)})
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def log_odds(self, x: Floats) -> Floats:
         """Lines by heads; ``x``: lines by columns (``surroundings``, then features)."""

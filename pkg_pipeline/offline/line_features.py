@@ -21,7 +21,7 @@ FAR = timedelta(minutes=30)
 RICH_TERMS = 3
 LONG_TERMS = 20
 FEW_WORDS = 3
-_NUMBER = re.compile(r"\d{2,}|\d[.,]\d")
+NUMBER = re.compile(r"\d{2,}|\d[.,]\d")
 _WORDS = (
     "proposal",
     "acceptance",
@@ -90,7 +90,7 @@ def of_line(line: Line) -> Named:
         _of_sentence(line, sentence, found)
     terms = sum(len(sentence.terms) for sentence in line.sentences)
     checks = {
-        "number": _NUMBER.search(line.message.text) is not None,
+        "number": NUMBER.search(line.message.text) is not None,
         "no terms": terms == 0,
         "one term": terms == 1,
         "rich": terms >= RICH_TERMS,

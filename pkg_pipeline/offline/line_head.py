@@ -7,7 +7,7 @@ One head for all languages, since the vectors are. Its weights are in ``lines.np
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -108,9 +108,9 @@ def vectors_around(reading: Reading, embed: Embed) -> Floats:
 @cache
 def judge() -> Judge:
     with files("pkg_pipeline.offline").joinpath("lines.npz").open("rb") as stream, np.load(stream) as found:
-        trees = Trees(**{one.name: found[one.name] for one in fields(Trees)})
         words = Words(found["words"], found["words_step"], found["words_start"])
-        return Judge(Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64)), words, trees)
+        heads = Heads(tuple(found["names"].tolist()), found["weights"].astype(np.float64))
+        return Judge(heads, words, Trees.kept(found))
 
 
 def as_used(log_odds: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from pkg_pipeline.offline.agreed_terms import (
 )
 from pkg_pipeline.offline.chat_decisions import THRESHOLD
 from pkg_pipeline.offline.found import FoundDecision
-from pkg_pipeline.offline.judging import chance_of
+from pkg_pipeline.offline.heads import chance_of
 from pkg_pipeline.offline.line_context import Floats, Trees
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Matter, Weights, matter_of
@@ -64,7 +64,7 @@ _NO_LETTER = re.compile(r"[\d\s]")
 def trees() -> Trees:
     """Boosted trees over the features of a pair; ``python -m training.superseding`` makes them."""
     with np.load(TREES_FILE) as found:
-        return Trees(**{one.name: found[one.name] for one in fields(Trees)})
+        return Trees.kept(found)
 
 
 @dataclass(frozen=True, slots=True)
