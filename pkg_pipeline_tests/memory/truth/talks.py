@@ -69,11 +69,11 @@ class Talk:
     parts: list[Part] = field(default_factory=list[Part])
 
 
-def load() -> list[Talk]:
-    """All talks, the visible ones first."""
+def load(*folders: str) -> list[Talk]:
+    """All talks, the visible ones first; or those of other folders."""
     return [
         talk
-        for folder in ("visible", "hidden")
+        for folder in folders or ("visible", "hidden")
         for path in sorted((FOLDER / folder).glob("*.txt"))
         for talk in _read(path, is_visible=folder == "visible")
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -68,6 +68,21 @@ class Case:
 
 def cases() -> list[Case]:
     return [case for talk in load() for number, part in enumerate(talk.parts) for case in _of_part(talk, part, number)]
+
+
+def audit_cases(talks: Iterable[Talk], generated: Callable[[Talk, Part], Iterable[Variant]]) -> list[Case]:
+    """Cases of talks whose rewordings and faults other code makes."""
+    return [case for talk in talks for part in talk.parts for case in _audited(talk, part, generated)]
+
+
+def _audited(talk: Talk, part: Part, generated: Callable[[Talk, Part], Iterable[Variant]]) -> Iterator[Case]:
+    if part.fault is not None:
+        yield Case(talk, part, part.fault, False, part.fields)
+        return
+    yield Case(talk, part, "as written", True, part.fields, is_as_written=True)
+    for one in [*part.variants, *generated(talk, part)]:
+        fields = part.fields | _settled(talk, one.fields)
+        yield Case(talk, part, one.kind, one.is_right, fields, one.is_generated)
 
 
 def _of_part(talk: Talk, part: Part, number: int) -> Iterator[Case]:
