@@ -28,6 +28,7 @@ SURE: Final = 2
 LONGEST_CHANGE: Final = 4
 """Letters by which two forms of a verb may differ."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_QUOTE: Final = re.compile(r"\W{0,3}[«“\"„「‘]")
 _PLEASE: Final = re.compile(r"^(?:(?:and|ok|okay|then|please|pls|so|also|hey|yes|well|just)\W+)+", re.IGNORECASE)
 
 
@@ -87,6 +88,8 @@ class Scene:
         own = Agents(frozenset({unit.message.sender.entity_id}))
         if shows("ours", text):
             return own
+        if (other := self.reported(unit)) is not None:
+            return other
         if has("together", text):
             return None
         if _asks_who(unit):
@@ -106,6 +109,24 @@ class Scene:
             addressed = self._addressed(unit, called or self._called_in_sentence(unit))
             return addressed if addressed is None or not first else (addressed | own).unsure()
         return self._of_others(unit, clause, called, told)
+
+    def reported(self, unit: Unit) -> Agents | None:
+        """Who is told to have said what a clause tells ("the coach says she'll pay"); None where nobody is."""
+        found = sign_in("says", unit.sentence)
+        if found is None or unit.sentence.find(unit.text) + len(unit.text) <= found.end():
+            return None
+        before, inner = unit.sentence[: found.start()], unit.sentence[found.end() :]
+        before = re.split(r"[.!?;…。！？；]", before)[-1]
+        if any(shows(sign, before) for sign in ("first", "second", "first_verb")):
+            return None
+        named = [one for one in self.names(before) if is_nominative(one)]
+        is_quoted = _QUOTE.match(inner) is not None
+        told = [one for one in self.names(inner) if is_nominative(one)]
+        if not is_quoted and (told or any(shows(sign, unit.text) for sign in ("first", "second", "first_verb"))):
+            return None
+        if not named and not _WORD.search(before):
+            return None
+        return self._of(named or self.near(unit) if named or shows("third", before) else (), is_absent=True)
 
     def _of_others(self, unit: Unit, clause: str, called: Sequence[Named], told: Sequence[Named]) -> Agents | None:
         """Who does it where nothing is said in the first or second person."""

@@ -12,9 +12,11 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.amounts import CURRENCIES, SHORTEST_THING, Amount, Unit, amounts, is_unit, unit_of
 from pkg_pipeline.memory.gate.calendar import EXACT, mentions
+from pkg_pipeline.memory.gate.nearest import ANSWERS, is_question
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.wording import meaning, tokens
 from pkg_pipeline.memory.languages import entries
@@ -174,6 +176,35 @@ def outdated(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]
     mine = figures(text, bases[-1])
     told = frozenset(value for figure in mine for value in figure.values)
     return next((one.text for one in mine if _is_outdated(one, [o for o in said if not o.values & told], said)), None)
+
+
+def only_asked(text: str, messages: Sequence[SourceMessage], zone: ZoneInfo) -> str | None:
+    """The first figure of a text that was only asked about, and got another of its kind for an answer; or None."""
+    if "?" not in "".join(message.text for message in messages).replace("？", "?"):
+        return None
+    bases = [message.sent_at.astimezone(zone).date() for message in messages]
+    said = [
+        (one._replace(place=place, speaker=message.sender.entity_id), is_question(sentence))
+        for place, (message, base) in enumerate(zip(messages, bases, strict=True))
+        for sentence in sentences(message.text) or [message.text]
+        for one in figures(sentence, base)
+    ]
+    mine = figures(text, bases[-1])
+    told = frozenset(value for figure in mine for value in figure.values)
+    for figure in mine:
+        own = [pair for pair in said if _is_same(figure, pair[0])]
+        if not own or not all(is_asked for _, is_asked in own):
+            continue
+        asked = own[-1][0]
+        answers = [one for one, is_asked in said if not is_asked and 0 < one.place - asked.place <= ANSWERS]
+        others = [one for one in answers if one.speaker != asked.speaker and not one.values & told]
+        if any(_are_alike(figure, one) and _may_count_same(figure, one) for one in others):
+            return figure.text
+    return None
+
+
+def _may_count_same(figure: Figure, one: Figure) -> bool:
+    return not (figure.thing and one.thing) or figure.thing == one.thing
 
 
 def _is_outdated(figure: Figure, others: Sequence[Figure], said: Sequence[Figure]) -> bool:

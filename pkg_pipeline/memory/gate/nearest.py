@@ -23,7 +23,7 @@ CLOSE: Final = 0.8
 
 _TAIL: Final = re.compile(r"[^\w?？.!。！…]+$")
 _NUMBER: Final = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
-_STOP: Final = re.compile(r"(?<=[.!?。！？])\s+")
+STOP: Final = re.compile(r"(?<=[.!?。！？])\s+")
 _CLAUSE: Final = re.compile(
     r"[,;，；。、]\s*|\s(?:и|а|но|and|but|while|whereas|because|so|then|потом|затем)\s|但是?|不过|而且|并且|然后"
 )
@@ -156,7 +156,7 @@ class Sentences:
         for message in self.messages:
             before = self._before(message)
             for sentence in _parts(message):
-                for part in (one for piece in _STOP.split(sentence) for one in _CLAUSE.split(piece)):
+                for part in (one for piece in STOP.split(sentence) for one in _CLAUSE.split(piece)):
                     if part.strip():
                         unit = Unit(message, sentence, part.strip())
                         found.append((unit, (meant(part), meant(sentence), before)))

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.calendar import EXACT, blanked, mentions
 from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, behind, found, has, parts_of, refuses
-from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.nearest import STOP, is_question
 from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
@@ -152,8 +152,15 @@ def is_plain(sentence: str) -> bool:
 
 
 def touched(messages: Sequence[SourceMessage], quote: str) -> list[str]:
-    """The sentences of messages that a quote touches."""
-    return [one for m in messages for one in sentences(m.text) if shares_text(one, quote)]
+    """The sentences of messages that a quote touches, also of those that begin without a capital."""
+    told = [one for m in messages for one in sentences(m.text) if shares_text(one, quote)]
+    pieces = [piece for one in told for piece in STOP.split(one) if shares_text(piece, quote)]
+    return pieces or told
+
+
+def _other(message: SourceMessage | None, quoted: SourceMessage) -> list[SourceMessage]:
+    """A message if another wrote it than what is quoted."""
+    return [] if message is None or message.sender.entity_id == quoted.sender.entity_id else [message]
 
 
 def _before(message: SourceMessage, messages: Sequence[SourceMessage]) -> Sequence[SourceMessage]:
@@ -235,19 +242,24 @@ def _names_when(text: str) -> bool:
     return _FIGURE.search(text) is not None or any(one.kind in EXACT for one in mentions(text, ANY_DAY))
 
 
-def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:
-    """Why messages settle nothing (a joke; what was only asked, offered or wished; what was refused), or None."""
+def settles(
+    messages: Sequence[SourceMessage], quoted: SourceMessage, quote: str, talk: Sequence[SourceMessage] = ()
+) -> str | None:
+    """Why messages settle nothing (a joke; what was only asked, offered, wished or thought; what was refused), or None.
+
+    ``quoted``: that of them which holds the quote.
+    """
     if is_joke(messages, quote):
         return "rests on a joke"
-    quoted = next((m for m in messages if comparable(quote) in comparable(m.text)), messages[-1])
     words = touched([quoted], quote) or [quoted.text]
     later = [m for m in messages if m.number > quoted.number]
-    following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
     is_yes = _is_answer(quoted, messages) and agrees(quoted)
-    if all(map(is_weighed, words)) and not is_yes:
-        answers = [m for m in later if m.sender.entity_id != quoted.sender.entity_id]
-        if not any(map(agrees, answers)):
-            return "was only asked, offered or wished"
+    answers = [m for m in later if m.sender.entity_id != quoted.sender.entity_id]
+    if all(map(is_weighed, words)) and not is_yes and not any(map(agrees, answers)):
+        return "was only asked, offered or wished"
+    following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
+    if any(has("opinion", one) for one in words) and not is_yes and not any(map(agrees, [*answers, *_other(following, quoted)])):
+        return "was only thought"
     if following is not None and following.sender.entity_id != messages[-1].sender.entity_id and refuses(following):
         return "was refused"
     if was_put_off(messages):

@@ -120,7 +120,8 @@ def _same_value(number: Amount, one: Amount) -> bool:
         and one.unit is None
         and one.is_bare
         and any(value / scale in one.values for value in number.values for scale in COLLOQUIAL)
-        and min(one.values) >= 10
+        and 10 <= min(one.values) < COLLOQUIAL[1]
+        and not (one.thing and one.thing == number.thing)
     )
 
 

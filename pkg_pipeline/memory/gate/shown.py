@@ -44,7 +44,7 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     if any(_is_crossed(text, message.text) for message in spoken.messages):
         return text
     for clause in clauses_of(text):
-        if _is_turned(clause, scene) or not (quote or _is_done(clause, scene)):
+        if _is_turned(clause, scene) or not _is_done(clause, scene):
             return clause
         if (owner := misowned(clause, scene)) is not None:
             return owner

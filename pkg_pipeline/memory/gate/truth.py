@@ -10,12 +10,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.agents import Scene
-from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsure
+from pkg_pipeline.memory.gate.binding import misbound, only_asked, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
 from pkg_pipeline.memory.gate.labels import other_label, unsaid_label
-from pkg_pipeline.memory.gate.naming import others_named
+from pkg_pipeline.memory.gate.naming import names_in, others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -45,7 +45,8 @@ AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
 """A name with digits beside its letters, or a telephone's: never a mere number."""
 _MARKS = " .!?…。！？\"'"
-_LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
+_LABEL = re.compile(r"^([^:：]{0,80}?)(?:(?<!\d)[:：]|[:：](?!\d))\s*")
+"""Who says what stands behind it; never the hours of a time."""
 
 
 class Fault(NamedTuple):
@@ -147,6 +148,8 @@ class Testimony:
             return None
         if (word := outdated(text, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
+        if (word := only_asked(text, self.talk or self.messages, self.zone)) is not None:
+            return Fault("tells what was only asked", word)
         if (label := other_label(text, quote, self.texts)) is not None:
             return Fault(OTHER_VARIANT, label)
         return self.figures(text) or self.turned(text, quote) or self.misplaced(text, quote) or self.invented(text)
@@ -161,6 +164,8 @@ class Testimony:
             return None
         if (fault := self.figures(sentence)) is not None or self.is_digest:
             return fault
+        if (word := only_asked(sentence, self.messages, self.zone)) is not None:
+            return Fault("tells what was only asked", word)
         if has("agrees", sentence) and (word := outdated(sentence, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
         return (
@@ -204,12 +209,23 @@ class Testimony:
         core = fluent(comparable(_LABEL.sub("", sentence)))
         parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
         shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
-        is_long = len(core.strip(_MARKS)) >= shortest
-        return is_long and all(any(part in text for text in self._comparable) for part in parts)
+        if len(core.strip(_MARKS)) < shortest:
+            return False
+        writers = self._writers(sentence)
+        said = [text for text, sender in self._comparable if not writers or sender in writers]
+        return all(any(part in text for text in said) for part in parts)
+
+    def _writers(self, sentence: str) -> frozenset[Person | None]:
+        """Who is said to have written what stands behind the label of a sentence; none where it names nobody here."""
+        label = _LABEL.match(sentence)
+        named = names_in(label[1], self.everyone) if label is not None else ()
+        return frozenset(one.person for one in named if one.person is not None)
 
     @cached_property
-    def _comparable(self) -> tuple[str, ...]:
-        return tuple(fluent(comparable(text)) for text in self.texts)
+    def _comparable(self) -> tuple[tuple[str, Person | None], ...]:
+        """What was said, with who wrote it."""
+        senders = [*(message.sender for message in self.messages), *[None] * len(self.texts)]
+        return tuple((fluent(comparable(text)), sender) for text, sender in zip(self.texts, senders, strict=False))
 
     def figures(self, text: str) -> Fault | None:
         """A day, number, unit, label or name that was not said."""

@@ -13,7 +13,7 @@ from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, has, says_no
 from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, is_question, meant
 from pkg_pipeline.memory.gate.people import Known, find_person
-from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
+from pkg_pipeline.memory.gate.roles import does_it, is_given, subject_of, supporting
 from pkg_pipeline.memory.gate.truth import Fault
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
@@ -100,7 +100,8 @@ class Bearers:
         scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
         clause = next(iter(clauses_of(text)), text)
         quoted = spoken.quoted(self.evidence.quote)
-        if any(unit.message.sender == owner.person and not _gives_away(unit.text) for unit in quoted):
+        own = [unit for unit in quoted if unit.message.sender == owner.person and not _gives_away(unit.text)]
+        if any(scene.reported(unit) is None for unit in own):
             return False
         if any(self._takes_on(owner.person, unit) for unit in quoted):
             return False
@@ -130,8 +131,12 @@ class Bearers:
         name = owner.person.name if owner.person is not None else owner.name or ""
         spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
         scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
-        subject = subject_of(next(iter(clauses_of(text)), text), scene)
-        return subject is not None and not subject.is_same(Named(0, len(name), name, owner.person))
+        clause = next(iter(clauses_of(text)), text)
+        subject, owns = subject_of(clause, scene), Named(0, len(name), name, owner.person)
+        if subject is None:  # "The council writes to Ann", who is to write to the council
+            named = [one for one in scene.names(clause) if one.is_same(owns)]
+            return bool(named) and all(one.start > 0 and is_given(one, clause) for one in named)
+        return not subject.is_same(owns)
 
     def _is_only_claimed(self, item: CandidateItem, messages: Iterable[SourceMessage]) -> bool:
         """Whether what the owner of this memory is said to owe or to have settled rests on words of others alone."""

@@ -54,7 +54,7 @@ def unsettled(kind: str, text: str, evidence: Evidence, talk: Sequence[SourceMes
         return "was only asked"
     if kind == "decision":
         is_refused = is_against and any(map(says_no, evidence.messages[1:]))
-        return None if is_refused else settles(evidence.messages, evidence.quote, talk)
+        return None if is_refused else settles(evidence.messages, evidence.quoted, evidence.quote, talk)
     if not is_against and _is_refused(evidence.messages[-1]):
         return "was refused"
     return "was asked and put off" if was_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
