@@ -113,7 +113,7 @@ class Scene:
     def reported(self, unit: Unit) -> Agents | None:
         """Who is told to have said what a clause tells ("the coach says she'll pay"); None where nobody is."""
         found = sign_in("says", unit.sentence)
-        if found is None or unit.sentence.find(unit.text) + len(unit.text) <= found.end():
+        if found is None or unit.sentence.find(unit.text) + len(unit.text) <= found.start():
             return None
         before, inner = unit.sentence[: found.start()], unit.sentence[found.end() :]
         before = re.split(r"[.!?;…。！？；]", before)[-1]
@@ -138,6 +138,9 @@ class Scene:
         if shows("third", unit.text):
             return self._of(self.near(unit), is_absent=True)
         if unit.is_question:
+            answers = [Unit(one, one.text, one.text) for one in self.spoken.answers(unit)[:1]]
+            if answers and (other := self.reported(answers[0])) is not None:
+                return other
             addressed = self._addressed(unit, called)
             return None if addressed is None else (addressed | own).unsure()
         if shows("reports", unit.text):

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.polarity import polarity, whole
+from pkg_pipeline.memory.gate.polarity import after_denial, polarity, whole
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import word_count
@@ -61,7 +61,7 @@ def refuses(message: SourceMessage) -> bool:
 def says_no(message: SourceMessage) -> bool:
     """Whether a message begins, after thanks, with a no to what was asked: a refusal or a denial."""
     first = next((part for part in parts_of(message.text) if not has("received", part)), "")
-    is_denied = polarity(first).denies and not has("agrees", first) and not is_question(first)
+    is_denied = polarity(first).denies and not _says_yes(first) and not is_question(first)
     return refuses(message) or is_denied
 
 
@@ -70,10 +70,16 @@ def agrees(message: SourceMessage) -> bool:
     parts = parts_of(message.text)
     if parts and has("condition", parts[0]):
         return False
-    if any(has("agrees", part) and not _is_doubtful(part) for part in parts):
+    if any(_says_yes(part) and not _is_doubtful(part) for part in parts):
         return True
     is_no = any(_is_doubtful(part) or polarity(part).denies for part in parts)
     return word_count(message.text) <= SHORT_ANSWER and not is_no
+
+
+def _says_yes(part: str) -> bool:
+    """Whether a clause agrees, and not only behind a denial ("I do not approve")."""
+    behind_it = len(_sign("agrees").findall(folded(after_denial(part))))
+    return has("agrees", part) and len(_sign("agrees").findall(folded(part).replace("’", "'"))) >= behind_it + (behind_it > 0)
 
 
 def _is_doubtful(part: str) -> bool:

@@ -16,6 +16,7 @@ from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
 
 _WORD: Final = re.compile(rf"[^\W\d_{HAN}]+(?:[-][^\W\d_{HAN}]+)*")
+_LAST: Final = re.compile(r"[^\W\d_]+ $")
 _OBLIQUE: Final = re.compile(r"[уыеиюоь]м?$|ой$|ей$")
 _PATRONYMIC: Final = re.compile(r"(?:ич|вна|ыч|ична)$")
 _SHORTEST: Final = 3
@@ -68,7 +69,7 @@ def names_in(text: str, people: tuple[Person, ...], also: tuple[str, ...] = ()) 
     found: list[Named] = []
     bearers, others = _bearers(people), _forms(also)
     for match in _WORD.finditer(text):
-        named = _named(match, text, bearers, others)
+        named = _both(match, text, bearers) or _named(match, text, bearers, others)
         if named is None:
             continue
         last = found[-1] if found else None
@@ -78,6 +79,23 @@ def names_in(text: str, people: tuple[Person, ...], also: tuple[str, ...] = ()) 
         else:
             found.append(named)
     return tuple(sorted([*found, *_han_names(text, people, also)], key=lambda one: one.start))
+
+
+def _both(match: re.Match[str], text: str, bearers: Mapping[str, tuple[Person, ...]]) -> Named | None:
+    """A word that two people bear, where the word beside it says which of them ("Jim Ruddock", "Полина Рудь")."""
+    borne = _borne(match.group(), bearers)
+    if len(borne) < 2:
+        return None
+    behind, before = _WORD.match(text, match.end() + 1), _LAST.search(text[: match.start()])
+    meant = [borne & _borne(one.group().strip(), bearers) for one in (behind, before) if one is not None]
+    only = next((some for some in meant if len(some) == 1), None)
+    return None if only is None else Named(*match.span(), match.group(), next(iter(only)))
+
+
+def _borne(word: str, bearers: Mapping[str, tuple[Person, ...]]) -> set[Person]:
+    if not word[:1].isupper():
+        return set()
+    return {person for key in keys(word) for person in bearers.get(key, ())}
 
 
 def _is_part(last: Named, named: Named) -> bool:

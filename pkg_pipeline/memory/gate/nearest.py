@@ -134,8 +134,14 @@ class Sentences:
     def quoted(self, quote: str) -> tuple[Unit, ...]:
         """The clauses of the sentences that a quote touches."""
         wanted = comparable(quote)
-        units = [(unit, comparable(unit.sentence)) for unit, _ in self._units] if wanted else []
-        return tuple(unit for unit, sentence in units if wanted in sentence or sentence in wanted)
+        units = [(unit, self._piece(unit)) for unit, _ in self._units] if wanted else []
+        near = tuple(unit for unit, piece in units if wanted in piece or piece in wanted)
+        whole = ((unit, comparable(unit.sentence)) for unit, _ in units)
+        return near or tuple(unit for unit, sentence in whole if wanted in sentence or sentence in wanted)
+
+    def _piece(self, unit: Unit) -> str:
+        """What stands around a clause between two stops, also where no capital follows."""
+        return comparable(next((one for one in STOP.split(unit.sentence) if unit.text in one), unit.sentence))
 
     def before(self, unit: Unit) -> SourceMessage | None:
         """The message before that of a clause."""

@@ -30,7 +30,7 @@ from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORD
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
-from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 from pkg_pipeline.memory.text.speech import fluent
 
 FREE_WORDS = 8
@@ -40,6 +40,8 @@ FREE_WORDS = 8
 FAR = 5
 """So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
+LABEL_WORDS = 2
+"""So many words beside names may stand before a colon, to say who says what stands behind it."""
 OTHER_VARIANT = "names another variant than its messages"
 AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
@@ -206,20 +208,18 @@ class Testimony:
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""
+        label = _LABEL.match(sentence)
+        named = () if label is None else names_in(label[1], self.everyone)
+        if label is not None and word_count(label[1]) > LABEL_WORDS + sum(word_count(one.word) for one in named):
+            return False
         core = fluent(comparable(_LABEL.sub("", sentence)))
         parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
         shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
         if len(core.strip(_MARKS)) < shortest:
             return False
-        writers = self._writers(sentence)
+        writers = {one.person for one in named if one.person is not None}
         said = [text for text, sender in self._comparable if not writers or sender in writers]
         return all(any(part in text for text in said) for part in parts)
-
-    def _writers(self, sentence: str) -> frozenset[Person | None]:
-        """Who is said to have written what stands behind the label of a sentence; none where it names nobody here."""
-        label = _LABEL.match(sentence)
-        named = names_in(label[1], self.everyone) if label is not None else ()
-        return frozenset(one.person for one in named if one.person is not None)
 
     @cached_property
     def _comparable(self) -> tuple[tuple[str, Person | None], ...]:
