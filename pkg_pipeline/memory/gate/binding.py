@@ -277,6 +277,8 @@ def _most_shared(figure: Figure, others: Sequence[Figure]) -> int:
 def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
     own = [one for one in said if _is_same(figure, one)]
     rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
+    if figure.role == "by" and own and all(one.role == "new" for one in own):
+        return True
     if figure.rate and own and all(one.rate not in ("", figure.rate) for one in own):
         return True
     return bool(own and rivals) and all(any(_is_nearer(figure, rival, one, said) for rival in rivals) for one in own)

@@ -138,7 +138,8 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
     denied = frozenset(
         one for text_said, other in zip(said, theirs, strict=True) for one in _denied_in(text_said, other)
     )
-    plain = frozenset(one for other in theirs for one in other.plain)
+    told = [other for one, other in zip(said, theirs, strict=True) if not is_question(one)] or theirs
+    plain = frozenset(one for other in told for one in other.plain)
     asserted = frozenset(
         one
         for text_said, other in zip(said, theirs, strict=True)
@@ -200,16 +201,20 @@ def _denied_in(text: str, said: Polarity) -> frozenset[str]:
 
 def opposite(text: str, said: Iterable[str]) -> str | None:
     """A word of ``text`` whose opposite was said and not it, or None."""
-    mine = folded(text)
-    theirs = folded("\n".join(said))
+    mine, theirs = folded(text), folded("\n".join(said))
     for one, other in _signs().antonyms:
         for here, there in ((one, other), (other, one)):
-            found = here.search(mine)
-            if found and not there.search(mine) and there.search(theirs) and not here.search(theirs):
-                if polarity(text).denies or any(polarity(text_said).denies for text_said in said):
-                    continue
-                return found.group()
+            if here.search(mine) and not there.search(mine) and there.search(theirs) and not here.search(theirs):
+                found = _plainly(here, mine)
+                if found is not None and _plainly(there, theirs) is not None:
+                    return found
     return None
+
+
+def _plainly(sign: re.Pattern[str], text: str) -> str | None:
+    """What of a text is this sign, if no clause with it denies; or None."""
+    found = [(clause, match) for clause in _CLAUSE.split(text) if (match := sign.search(clause)) is not None]
+    return None if not found or any(polarity(clause).denies for clause, _ in found) else found[0][1].group()
 
 
 def _word(text: str, meanings: frozenset[str]) -> str:

@@ -342,6 +342,7 @@ def is_no_duty(quote: str, messages: Sequence[SourceMessage]) -> str | None:
         return "rests on a joke"
     parts = parts_of(quote)
     is_bound = any(has("promise", part) or has("ask", part) for part in parts)
-    if parts and not is_bound and all(has("condition", part) or has("refusal", part) for part in parts):
+    hedged = [part for part in parts if has("condition", part) or has("refusal", part)]
+    if hedged and not is_bound and all(part in hedged or has("offer", part) for part in parts):
         return "rests on a condition or wish"
     return None

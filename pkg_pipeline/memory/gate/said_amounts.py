@@ -28,6 +28,8 @@ from pkg_pipeline.memory.languages import entries, word_set
 from pkg_pipeline.memory.languages.scripts import HAN
 
 _NUMBER_IN = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
+NIGHT = (60, 300)
+"""Minutes of the day that are only told as such."""
 SMALL = 1000
 """A text about talks may count them, and the days between them, up to here."""
 
@@ -84,6 +86,8 @@ def unsaid(text: str, said: Said, around: Said, *, may_count: bool = False) -> t
 
 def _as_hour(minutes: frozenset[int], said: Said) -> bool:
     """Whether an hour was said as a bare number: "at three"."""
+    if len(minutes) == 1 and NIGHT[0] <= min(minutes) < NIGHT[1]:
+        return False  # a bare "two" is no "two at night"
     hours = {minute / 60 % HALF_DAY for minute in minutes}
     return any(value % HALF_DAY in hours for number in said.numbers for value in number.values if value <= 24)
 
@@ -203,7 +207,12 @@ def unsaid_rate(text: str, said: Sequence[str], around: Sequence[str]) -> str | 
     mine = [next(group for group in match.groups() if group) for match in _rates().finditer(plain)]
     told = spelled("\n".join((*said, *around)), loosely=True)
     theirs = {next(group for group in match.groups() if group) for match in _rates().finditer(told)}
-    return next((one for one in mine if one not in theirs and (theirs or one not in told)), None)
+    return next((one for one in mine if one not in theirs and (theirs or not _is_rate_told(one, told))), None)
+
+
+def _is_rate_told(rate: str, told: str) -> bool:
+    """Whether words of a rate stand in what was said; of a single Chinese character, beside one that makes it one."""
+    return re.search(rf"[每一1按]个?{rate}|{rate}[租薪付结费]" if re.match(f"[{HAN}]", rate) else re.escape(rate), told) is not None
 
 
 def other_total(text: str, said: Iterable[str]) -> str | None:

@@ -18,7 +18,7 @@ from pkg_pipeline.memory.gate.naming import Named, others_named
 from pkg_pipeline.memory.gate.nearest import CLOSE, Sentences, Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.polarity import Polarity, polarity
 from pkg_pipeline.memory.gate.possession import misowned
-from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_done
+from pkg_pipeline.memory.gate.progress import acknowledges, is_open, tells_completed, tells_done
 from pkg_pipeline.memory.gate.roles import does_it, is_given, is_kin, predicate, subject_of, supporting
 from pkg_pipeline.memory.gate.things import tells
 from pkg_pipeline.memory.gate.wording import content, tokens
@@ -44,7 +44,7 @@ def unshown_clause(text: str, spoken: Sentences, people: Sequence[Person], quote
     if any(_is_crossed(text, message.text) for message in spoken.messages):
         return text
     for clause in clauses_of(text):
-        if _is_turned(clause, scene) or not _is_done(clause, scene):
+        if _is_turned(clause, scene) or not _is_done(clause, scene) or (not quote and _is_over(clause, scene)):
             return clause
         if (owner := misowned(clause, scene)) is not None:
             return owner
@@ -218,6 +218,14 @@ def _is_done(clause: str, scene: Scene) -> bool:
         return True
     following = [message for unit in units for message in scene.spoken.following(unit)]
     return any(acknowledges(message, scene.spoken.said_before(message)) for message in following)
+
+
+def _is_over(clause: str, scene: Scene) -> bool:
+    """Whether what a clause tells as still to come was told as done alone."""
+    if not has("plans", clause) or polarity(clause).denies:
+        return False
+    units = _support(clause, scene)
+    return bool(units) and all(tells_completed(unit.text) and not is_open(unit.sentence) for unit in units)
 
 
 def _unplaced(clause: str, scene: Scene, quote: str) -> Named | None:

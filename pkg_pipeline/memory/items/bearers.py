@@ -94,21 +94,31 @@ class Bearers:
         Somebody who takes no part is told of in too many ways ("my colleague", "they") to be ruled out by a name.
         """
         if owner.owner == "both" or owner.person is None:
-            return False
+            return owner.owner == "other" and self._is_taken_on(owner, text)
         name = owner.person.name
         spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
         scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
         clause = next(iter(clauses_of(text)), text)
         quoted = spoken.quoted(self.evidence.quote)
         own = [unit for unit in quoted if unit.message.sender == owner.person and not _gives_away(unit.text)]
-        if any(scene.reported(unit) is None for unit in own):
-            return False
+        told = [scene.reported(unit) for unit in own]
+        if own:
+            return all(one is not None and owner.person.entity_id not in one.ids for one in told)
         if any(self._takes_on(owner.person, unit) for unit in quoted):
             return False
         if self._is_absent(owner.person, scene):
             return True
         units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
+
+    def _is_taken_on(self, owner: Owner, text: str) -> bool:
+        """Whether who writes the quoted words says outright to do it, and not the one who takes no part."""
+        spoken, name = self.checker.testimony(self.evidence.messages, self.people).spoken, owner.name or ""
+        scene = Scene(spoken, self.people, (name,))
+        found = [scene.agents(unit, text) for unit in spoken.quoted(self.evidence.quote)]
+        sure = [one for one in found if one is not None and one.is_sure]
+        is_named = any(one.is_absent or one.names for one in found if one is not None)
+        return len(sure) > 0 and not is_named and all(one.ids == {self.evidence.quoted.sender.entity_id} for one in sure)
 
     def _is_absent(self, person: Person, scene: Scene) -> bool:
         """Whether, of more than two who talk, somebody neither writes nor is named or spoken to in what is cited."""

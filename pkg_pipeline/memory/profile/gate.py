@@ -203,7 +203,7 @@ def _milestone(
     if word_count(item.title) > MAX_TITLE_WORDS:
         return log.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
     told = [message for message in prepared.checker.source.messages if message.number in {one.number for one in cited}]
-    people, also = prepared.checker.source.participants, (*_decided(cited, source), prepared.days)
+    people, also = prepared.checker.source.participants, (*_beside(cited, source, prepared.checker), prepared.days)
     testimony = prepared.checker.testimony(told, people, also, is_digest=True)
     reason = prepared.checker.words(item.title)
     if reason is None and said_elsewhere(item.title, testimony.texts, testimony.around):
@@ -223,9 +223,14 @@ def _milestone(
     return Milestone(day, " ".join(item.title.split()), item.importance, _distinct(one.interaction_id for one in cited))
 
 
-def _decided(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
-    of_these = {summary.interaction_id for summary in cited}
-    return [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
+def _beside(cited: Sequence[DatedSummary], source: ProfileInput, checker: Checker) -> list[str]:
+    """What the talks of cited summaries hold beside them, as far as it is known: decisions, tasks and messages."""
+    of_these, days = {summary.interaction_id for summary in cited}, {summary.day for summary in cited}
+    items = (*source.aggregate.key_decisions, *source.aggregate.open_action_items)
+    told = [one.description for one in items if one.interaction_id in of_these]
+    said = () if source.signals is None or source.signals.is_met_in_groups else source.signals.said
+    heard = [one.text for one in said if one.at.astimezone(checker.zone).date() in days]
+    return [*told, *(one for one in heard if not gives_orders(one))]
 
 
 def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:

@@ -220,7 +220,7 @@ def _summary_is_well(case: Case) -> bool:
     told += joint + joint.join(_retold(case)) if "retold" in case.fields else ""
     content = check(CandidateSummary(told, (case.talk.said[0][2],), "neutral"), source).content
     published = "" if content is None else content.summary
-    if _plain(case.fields["text"]) in _plain(published):
+    if _plain(case.fields["text"]) in _plain(published if case.is_right else _QUOTED.sub(" ", published)):
         return case.is_right
     if not case.is_right or content is None:
         return not case.is_right
