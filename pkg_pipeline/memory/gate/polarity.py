@@ -19,6 +19,8 @@ _CLAUSE: Final = re.compile(r"[,;:.!?，。；：！？、\n()«»\"“”…—
 SHORT_DENIAL: Final = 2
 CHARACTERS: Final = 4
 """A denial of so few words, of so many letters or characters each, says little of what it denies."""
+_UNABLE: Final = re.compile("不[了成到](?!解|立|底|达)")
+"""Behind a Chinese verb: what it does cannot be done."""
 _HAN: Final = re.compile(f"[{HAN}]")
 
 
@@ -92,6 +94,9 @@ def polarity(text: str) -> Polarity:
             said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
             at = _end_of_reach(clause, end)
             reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - modal()
+            if _UNABLE.match(clause, start):
+                reached |= {meaning for _, meaning in tokens(clause[max(0, start - 1) : start]) if meaning}
+                said -= reached
             bare |= not reached or len(clause.split()) <= SHORT_DENIAL >= len(clause) / CHARACTERS
             denied |= reached
         said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}

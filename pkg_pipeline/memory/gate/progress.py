@@ -260,7 +260,8 @@ def settles(
     following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
     if any(has("opinion", one) for one in words) and not is_yes and not any(map(agrees, [*answers, *_other(following, quoted)])):
         return "was only thought"
-    if following is not None and following.sender.entity_id != messages[-1].sender.entity_id and refuses(following):
+    others = _other(following, messages[-1])
+    if any(refuses(one) or is_weighed_answer(one) for one in others):
         return "was refused"
     if was_put_off(messages):
         return "was put off or refused"

@@ -30,6 +30,8 @@ from pkg_pipeline.memory.languages.scripts import HAN
 _NUMBER_IN = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
 NIGHT = (60, 300)
 """Minutes of the day that are only told as such."""
+LEAST_SUM = 100
+"""A bare number so large may be a price."""
 SMALL = 1000
 """A text about talks may count them, and the days between them, up to here."""
 
@@ -202,12 +204,18 @@ def _rates() -> re.Pattern[str]:
 def unsaid_rate(text: str, said: Sequence[str], around: Sequence[str]) -> str | None:
     """The first "an hour", "в день", "每本" of ``text`` that nobody said, or None. Only sums have rates."""
     plain = spelled(text)
-    if not any(number.unit and number.unit.dimension in CURRENCIES for number in amounts(text).numbers):
+    if not any(map(_may_be_sum, amounts(text).numbers)):
         return None
     mine = [next(group for group in match.groups() if group) for match in _rates().finditer(plain)]
     told = spelled("\n".join((*said, *around)), loosely=True)
     theirs = {next(group for group in match.groups() if group) for match in _rates().finditer(told)}
     return next((one for one in mine if one not in theirs and (theirs or not _is_rate_told(one, told))), None)
+
+
+def _may_be_sum(number: Amount) -> bool:
+    """Whether a number is a sum, also without a currency."""
+    is_large = number.unit is None and not number.thing and min(number.values) >= LEAST_SUM
+    return is_large or (number.unit is not None and number.unit.dimension in CURRENCIES)
 
 
 def _is_rate_told(rate: str, told: str) -> bool:
