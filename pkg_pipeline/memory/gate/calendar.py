@@ -167,7 +167,9 @@ def _is_said(mention: Mention, said: SaidDays) -> bool:
         case "in":
             return any(map(str.isdigit, mention.text)) or _is_told(mention, said) or bool(mention.days & days)
         case "month":
-            named = frozenset(d for one in said.mentions if one.kind in ("date", "range", "month") for d in one.span or one.days)
+            named = frozenset(
+                d for one in said.mentions if one.kind in ("date", "range", "month") for d in one.span or one.days
+            )
             months = {day.month for day in named or days or said.bases}
             return _is_told(mention, said) or any(day.month in months for day in mention.span or ())
         case "span":

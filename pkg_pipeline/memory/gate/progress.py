@@ -258,7 +258,11 @@ def settles(
     if all(map(is_weighed, words)) and not is_yes and not any(map(agrees, answers)):
         return "was only asked, offered or wished"
     following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
-    if any(has("opinion", one) for one in words) and not is_yes and not any(map(agrees, [*answers, *_other(following, quoted)])):
+    if (
+        any(has("opinion", one) for one in words)
+        and not is_yes
+        and not any(map(agrees, [*answers, *_other(following, quoted)]))
+    ):
         return "was only thought"
     others = _other(following, messages[-1])
     if any(refuses(one) or is_weighed_answer(one) for one in others):

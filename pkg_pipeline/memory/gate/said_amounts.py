@@ -220,7 +220,10 @@ def _may_be_sum(number: Amount) -> bool:
 
 def _is_rate_told(rate: str, told: str) -> bool:
     """Whether words of a rate stand in what was said; of a single Chinese character, beside one that makes it one."""
-    return re.search(rf"[每一1按]个?{rate}|{rate}[租薪付结费]" if re.match(f"[{HAN}]", rate) else re.escape(rate), told) is not None
+    return (
+        re.search(rf"[每一1按]个?{rate}|{rate}[租薪付结费]" if re.match(f"[{HAN}]", rate) else re.escape(rate), told)
+        is not None
+    )
 
 
 def other_total(text: str, said: Iterable[str]) -> str | None:

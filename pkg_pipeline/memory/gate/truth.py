@@ -26,7 +26,7 @@ from pkg_pipeline.memory.gate.said_amounts import Said, other_total, said_in, un
 from pkg_pipeline.memory.gate.series import other_end, other_order
 from pkg_pipeline.memory.gate.shown import is_far, retelling, says_too_little, unshown_clause
 from pkg_pipeline.memory.gate.things import unsaid_thing
-from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
+from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, added_clause, content, unsupported
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
@@ -191,6 +191,8 @@ class Testimony:
         known = KnownPeople(people, said)
         told = text if quote else retelling(text, self.spoken, self.names)
         word = unsaid_thing(blanked(told, self.bases[-1]), (*said, *(one.name for one in people)), known.names)
+        if word is None and not quote:
+            word = added_clause(blanked(text, self.bases[-1]), said, self.names)
         if word is not None:
             return Fault("names what its messages do not", word)
         clause = unshown_clause(text, self.spoken, people, quote)

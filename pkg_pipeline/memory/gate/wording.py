@@ -16,6 +16,8 @@ from pkg_pipeline.memory.text.normalise import STEM_LETTERS, word_runs
 UNSUPPORTED_WORDS: Final = 2
 UNSUPPORTED_SHARE: Final = 0.5
 """An item may have so many content words, or so large a part of them, that nothing said."""
+LEAST_ADDED: Final = 4
+"""A clause with so many content words says something of its own; a quarter of them may stand anywhere."""
 ELSEWHERE_SHARE: Final = 2 / 3
 ELSEWHERE_WORDS: Final = 2
 """An uncited message with this share of so many content words, and more than the cited ones, is the real source."""
@@ -135,6 +137,17 @@ def said_elsewhere(text: str, cited: Sequence[str], others: Sequence[str]) -> bo
 def content(text: str) -> frozenset[str]:
     """The meanings of a text's content words."""
     return frozenset(meaning for _, meaning in tokens(text) if meaning)
+
+
+def added_clause(text: str, said: Sequence[str], allowed: frozenset[str]) -> str | None:
+    """A word of a clause that shares hardly anything with what was said, beside others in its sentence; or None."""
+    clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
+    heard = frozenset(one for other in said for one in content(other))
+    for clause in clauses if len(clauses) > 1 else ():
+        meant = content(clause) - allowed
+        if len(meant) >= LEAST_ADDED and len(meant & heard) <= len(meant) // LEAST_ADDED:
+            return next(word for word, one in tokens(clause) if one in meant - heard)
+    return None
 
 
 def unsupported(

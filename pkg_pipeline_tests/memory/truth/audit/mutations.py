@@ -26,8 +26,33 @@ _MONEY = {
     "zh": ((r"(\d+)元", r"¥\1"), (r"(\d+)元", r"\1块钱")),
 }
 _LABELS = (("номер ", "№ "), (" number ", " no. "))
-_RU_UNITS = "пять шесть семь восемь девять десять одиннадцать двенадцать тринадцать четырнадцать пятнадцать".split()
-_EN_UNITS = "five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+_RU_UNITS = [
+    "пять",
+    "шесть",
+    "семь",
+    "восемь",
+    "девять",
+    "десять",
+    "одиннадцать",
+    "двенадцать",
+    "тринадцать",
+    "четырнадцать",
+    "пятнадцать",
+]
+_EN_UNITS = [
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
 _COUNT = {
     "ru": re.compile(r"(?<![\d.,:№] )(?<![\d.,:])(?<!до )(?<!с )(?<!по )(?<!на )\b(\d{1,2}) (?=[а-я]{3,})"),
     "en": re.compile(r"(?<![\d.,:])(?<!to )(?<!number )(?<!bay )\b(\d{1,2}) (?=[a-z]{3,})"),
