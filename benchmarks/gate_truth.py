@@ -2,6 +2,8 @@
 
     python -m benchmarks gate_truth [--all] [--list]
 
+At the end stand the two halves of the audit, whose talks and code of faults share nothing with the gates.
+
 The cases are those of ``pkg_pipeline_tests/memory/truth``: talks written for it, with right answers, their rewordings
 and their faults. Texts are printed of the visible third only; ``--all`` prints those of the hidden ones, too, and is
 not for whoever works on the gates.
@@ -14,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
+from pkg_pipeline_tests.memory.truth.audit.sets import HALVES, audited
 from pkg_pipeline_tests.memory.truth.judging import is_well
 from pkg_pipeline_tests.memory.truth.variants import Case, cases
 
@@ -49,6 +52,20 @@ def show(title: str, failed: list[Case], every: list[Case]) -> None:
     print(f"\nof the hidden two thirds: {len(lost)}/{len(hidden)}, {100 * len(lost) / len(hidden):.1f} %")
 
 
+def audit() -> None:
+    for half in HALVES:
+        every = audited(half)
+        failed = [case for case in every if not is_well(case)]
+        for is_right in (False, True):
+            print(f"\n### Audit, {half} half: {'right answers hit' if is_right else 'wrong answers published'}\n")
+            print(f"| kind | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
+            table(*([case for case in some if case.is_right == is_right] for some in (failed, every)), _kind)
+
+
+def _kind(case: Case) -> str:
+    return case.kind
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--all", action="store_true", help="print the hidden cases, too")
@@ -66,6 +83,7 @@ def main() -> int:
         [case for case in failed if case.is_right],
         [case for case in every if case.is_right],
     )
+    audit()
     for case in failed if given.list or given.all else []:
         if given.all or case.talk.is_visible:
             changed = {k: v for k, v in case.fields.items() if case.base.get(k) != v} or {"text": case.base.get("text")}

@@ -78,10 +78,8 @@ def agrees(message: SourceMessage) -> bool:
 
 def _says_yes(part: str) -> bool:
     """Whether a clause agrees, and not only behind a denial ("I do not approve")."""
-    behind_it = len(_sign("agrees").findall(folded(after_denial(part))))
-    return has("agrees", part) and len(_sign("agrees").findall(folded(part).replace("’", "'"))) >= behind_it + (
-        behind_it > 0
-    )
+    every, denied = (len(_sign("agrees").findall(folded(one))) for one in (part, after_denial(part)))
+    return has("agrees", part) and (not denied or every > denied)
 
 
 def _is_doubtful(part: str) -> bool:

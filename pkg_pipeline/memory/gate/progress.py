@@ -158,9 +158,9 @@ def touched(messages: Sequence[SourceMessage], quote: str) -> list[str]:
     return pieces or told
 
 
-def _other(message: SourceMessage | None, quoted: SourceMessage) -> list[SourceMessage]:
-    """A message if another wrote it than what is quoted."""
-    return [] if message is None or message.sender.entity_id == quoted.sender.entity_id else [message]
+def _of_others(messages: Sequence[SourceMessage], quoted: SourceMessage) -> list[SourceMessage]:
+    """Those that another wrote than what is quoted."""
+    return [m for m in messages if m.sender.entity_id != quoted.sender.entity_id]
 
 
 def _before(message: SourceMessage, messages: Sequence[SourceMessage]) -> Sequence[SourceMessage]:
@@ -252,20 +252,15 @@ def settles(
     if is_joke(messages, quote):
         return "rests on a joke"
     words = touched([quoted], quote) or [quoted.text]
-    later = [m for m in messages if m.number > quoted.number]
     is_yes = _is_answer(quoted, messages) and agrees(quoted)
-    answers = [m for m in later if m.sender.entity_id != quoted.sender.entity_id]
+    answers = _of_others([m for m in messages if m.number > quoted.number], quoted)
     if all(map(is_weighed, words)) and not is_yes and not any(map(agrees, answers)):
         return "was only asked, offered or wished"
-    following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
-    if (
-        any(has("opinion", one) for one in words)
-        and not is_yes
-        and not any(map(agrees, [*answers, *_other(following, quoted)]))
-    ):
+    following = [m for m in talk if m.number > messages[-1].number][:1]
+    is_thought = any(has("opinion", one) for one in words) and not is_yes
+    if is_thought and not any(map(agrees, [*answers, *_of_others(following, quoted)])):
         return "was only thought"
-    others = _other(following, messages[-1])
-    if any(refuses(one) or is_weighed_answer(one) for one in others):
+    if any(refuses(one) or is_weighed_answer(one) for one in _of_others(following, messages[-1])):
         return "was refused"
     if was_put_off(messages):
         return "was put off or refused"

@@ -119,7 +119,9 @@ class Bearers:
         sure = [one for one in found if one is not None and one.is_sure]
         is_named = any(one.is_absent or one.names for one in found if one is not None)
         return (
-            len(sure) > 0 and not is_named and all(one.ids == {self.evidence.quoted.sender.entity_id} for one in sure)
+            len(sure) > 0
+            and not is_named
+            and all(one.ids == frozenset({self.evidence.quoted.sender.entity_id}) for one in sure)
         )
 
     def _is_absent(self, person: Person, scene: Scene) -> bool:
