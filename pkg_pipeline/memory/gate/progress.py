@@ -260,7 +260,8 @@ def settles(
     is_thought = any(has("opinion", one) for one in words) and not is_yes
     if is_thought and not any(map(agrees, [*answers, *_of_others(following, quoted)])):
         return "was only thought"
-    if any(refuses(one) or is_weighed_answer(one) for one in _of_others(following, messages[-1])):
+    is_first = quoted is messages[0] and not any(has("agrees", one) for one in words)
+    if any(refuses(one) or (is_first and is_weighed_answer(one)) for one in _of_others(following, messages[-1])):
         return "was refused"
     if was_put_off(messages):
         return "was put off or refused"
