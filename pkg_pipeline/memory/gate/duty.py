@@ -6,6 +6,7 @@ Only a clear contradiction counts: an owner is wrong if the messages say that so
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.nearest import is_question
@@ -74,6 +75,11 @@ def agrees(message: SourceMessage) -> bool:
         return True
     is_no = any(_is_doubtful(part) or polarity(part).denies for part in parts)
     return word_count(message.text) <= SHORT_ANSWER and not is_no
+
+
+def agrees_to(message: SourceMessage, words: Sequence[str]) -> bool:
+    """Whether a message agrees to what is told in ``words``, and does not leave that for later."""
+    return agrees(message) and (not has("puts_off", message.text) or any(has("puts_off", one) for one in words))
 
 
 def _says_yes(part: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.calendar import EXACT, blanked, mentions
-from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, behind, found, has, parts_of, refuses
+from pkg_pipeline.memory.gate.duty import SHORT_ANSWER, agrees, agrees_to, behind, found, has, parts_of, refuses
 from pkg_pipeline.memory.gate.nearest import STOP, is_question
 from pkg_pipeline.memory.gate.polarity import after_denial, modal, polarity
 from pkg_pipeline.memory.gate.things import tells
@@ -254,14 +254,15 @@ def settles(
     words = touched([quoted], quote) or [quoted.text]
     is_yes = _is_answer(quoted, messages) and agrees(quoted)
     answers = _of_others([m for m in messages if m.number > quoted.number], quoted)
-    if all(map(is_weighed, words)) and not is_yes and not any(map(agrees, answers)):
+    if all(map(is_weighed, words)) and not is_yes and not any(agrees_to(one, words) for one in answers):
         return "was only asked, offered or wished"
     following = [m for m in talk if m.number > messages[-1].number][:1]
-    is_thought = any(has("opinion", one) for one in words) and not is_yes
-    if is_thought and not any(map(agrees, [*answers, *_of_others(following, quoted)])):
+    is_bare = not is_yes and not any(has("agrees", one) for one in words)
+    is_thought = is_bare and any(has("opinion", one) for one in words)
+    if is_thought and not any(agrees_to(one, words) for one in [*answers, *_of_others(following, quoted)]):
         return "was only thought"
-    is_first = quoted is messages[0] and not any(has("agrees", one) for one in words)
-    if any(refuses(one) or (is_first and is_weighed_answer(one)) for one in _of_others(following, messages[-1])):
+    is_bare &= quoted is messages[0]
+    if any(refuses(one) or (is_bare and is_weighed_answer(one)) for one in _of_others(following, messages[-1])):
         return "was refused"
     if was_put_off(messages):
         return "was put off or refused"
@@ -330,7 +331,8 @@ def was_put_off(messages: Sequence[SourceMessage]) -> bool:
 def is_weighed_answer(message: SourceMessage) -> bool:
     """Whether an answer neither accepts nor promises: only a condition, doubt, excuse or refusal."""
     is_hedged = has("condition", message.text) or _only_refuses(message.text)
-    return is_hedged and not agrees(message) and not has("promise", message.text)
+    is_later = has("puts_off", message.text)
+    return is_later or (is_hedged and not agrees(message) and not has("promise", message.text))
 
 
 def _proposes(message: SourceMessage) -> bool:
