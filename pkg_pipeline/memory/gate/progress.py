@@ -245,10 +245,7 @@ def _names_when(text: str) -> bool:
 def settles(
     messages: Sequence[SourceMessage], quoted: SourceMessage, quote: str, talk: Sequence[SourceMessage] = ()
 ) -> str | None:
-    """Why messages settle nothing (a joke; what was only asked, offered, wished or thought; what was refused), or None.
-
-    ``quoted``: that of them which holds the quote.
-    """
+    """Why messages settle nothing (a joke; only asked, offered, wished or thought; refused). ``quoted`` has the quote."""
     if is_joke(messages, quote):
         return "rests on a joke"
     words = touched([quoted], quote) or [quoted.text]
@@ -258,8 +255,8 @@ def settles(
         return "was only asked, offered or wished"
     following = [m for m in talk if m.number > messages[-1].number][:1]
     is_bare = not is_yes and not any(has("agrees", one) for one in words)
-    is_thought = is_bare and any(has("opinion", one) for one in words)
-    if is_thought and not any(agrees_to(one, words) for one in [*answers, *_of_others(following, quoted)]):
+    others = [*answers, *_of_others(following, quoted)] if any(has("opinion", one) for one in words) else None
+    if is_bare and others is not None and not any(agrees_to(one, words) for one in others):
         return "was only thought"
     is_bare &= quoted is messages[0]
     if any(refuses(one) or (is_bare and is_weighed_answer(one)) for one in _of_others(following, messages[-1])):

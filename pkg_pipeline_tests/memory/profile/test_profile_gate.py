@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from pkg_pipeline.memory.profile.gate import (
     check_profile,
     publishable,
 )
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, Signals, Utterance
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 from pkg_pipeline_tests.memory.injections import ALL, HARMLESS, Injection
 
@@ -88,6 +88,18 @@ def test_a_summary_or_timeline_that_breaks_a_rule_quarantines_the_answer(change:
     assert reason in (result.quarantine_reason or "")
     for words in ("Mallory", "hunter", "evil", "98", "enemy"):
         assert words not in (result.quarantine_reason or "")
+
+
+def test_a_milestone_may_rest_on_messages_of_its_day_that_the_summary_leaves_out() -> None:
+    day = ENGLISH.summaries[0].day
+    item = CandidateMilestone(day.isoformat(), "Marta paid Mallory for menu boards", "high", (1,))
+    said = "I paid Mallory for the menu boards this morning"
+    for days, is_kept in ((0, True), (1, False)):
+        at = datetime.combine(day, time(12), UTC) + timedelta(days=days)
+        source = replace(ENGLISH, signals=Signals("Marta Keane", said=(Utterance(said, is_self=False, at=at),)))
+        result = check_profile(replace(GOOD["en"], milestones=(item,)), source)
+        assert result.content is not None
+        assert [one.title for one in result.content.milestones] == [item.title] * is_kept
 
 
 MILESTONES: list[tuple[CandidateMilestone, str]] = [

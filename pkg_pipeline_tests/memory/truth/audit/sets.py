@@ -1,5 +1,5 @@
-"""The two halves of the audit: other talks and other code of faults in each, written by one who had not read the gates
-for the first, and after they were mended by it for the second.
+"""The two halves of the audit, with other talks and other code of faults: the first was written before the gates were
+read, the second after they were mended by the first, and counted before anything was made with it in view.
 """
 
 from __future__ import annotations
