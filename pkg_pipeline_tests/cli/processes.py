@@ -83,10 +83,14 @@ from pkg_pipeline.memory.message import importance
 from pkg_pipeline.wiring import folds, models, recall, windows
 from pkg_pipeline.compare import wiring as comparing
 from pkg_pipeline_tests import late_modules
-# what is loaded at the first word, not at import
+from pkg_pipeline_tests.offline import chats
+# what is loaded or compiled at the first word, not at import
 tokens.TiktokenCounter().count("word")
 OfflineEmbedder().embed(["word"])
 importance.score("word")
+for language, said in (("en", "I'll bring it on Friday."), ("ru", "Я привезу в пятницу."), ("zh", "我周五带给你。")):
+    talk = chats.chat(*[("Ann", said), ("Bo", said)] * 2, me="Ann", language=language)
+    chats.answered(talk), chats.read_items(talk)
 gc.collect()
 gc.freeze()
 for line in sys.stdin:
