@@ -62,6 +62,8 @@ class ContextRequest:
     max_tokens: int | None = None
     hint: str | None = None
     known_as_of: datetime | None = None
+    served_at: datetime | None = None
+    """As in ``ContextQuery``."""
 
 
 class Asked(TypedDict, total=False):
@@ -144,8 +146,9 @@ def entity_context(
             summary_limit=rules.summary_limit,
             max_tokens=max_tokens,
             text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
-            is_past=rules.as_of < request.now,
+            is_past=rules.as_of < (request.known_as_of or request.now),
             known_as_of=request.known_as_of,
+            served_at=request.served_at,
         )
     )
     if rows is None:

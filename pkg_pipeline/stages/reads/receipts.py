@@ -127,7 +127,7 @@ def rebuild(
     )
     asked = [request]
     if (known := receipt.request.get("known_as_of")) is not None:
-        asked.append(replace(request, known_as_of=datetime.fromisoformat(known)))
+        asked.append(replace(request, known_as_of=datetime.fromisoformat(known), served_at=receipt.served_at))
     answers: list[EntityContext] = []
     for one in asked:
         try:
