@@ -1,22 +1,23 @@
-"""Receipts (B11): whatever a memory learns, is told or made to do after a context was served, the block is made again to
-the byte, until something in it is forgotten.
+"""Receipts (B11): whatever a memory learns, is told or made to do after a context was served, the block is made again
+to the byte, until something in it is forgotten.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-import psycopg
 import pytest
 
 from pkg_pipeline import wiring
+from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
 from pkg_pipeline.stages.items.deciding import ItemEdit
 from pkg_pipeline.stages.items.fact_deciding import FactEdit, NewFact
 from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline.stages.reads.context import Asked
 from pkg_pipeline.stages.reads.entities import find_entity
 from pkg_pipeline.wiring.archive import ArchiveWork
 from pkg_pipeline.wiring.chats import set_category
@@ -69,8 +70,6 @@ def edited(memory: wiring.Memory) -> None:
 def edited_unread(memory: wiring.Memory) -> None:
     file = memory.settings.home / "export.jsonl"
     words = {**APRIL[4], "text": "Agreed, 19 May at the yard.", "edited_at": "2025-06-02T09:00:00Z"}
-    import json
-
     file.write_text(json.dumps(words) + "\n")
     memory.import_path(file)
 
@@ -108,14 +107,7 @@ def renamed(memory: wiring.Memory) -> None:
     PeopleWork(memory).rename(olga(memory), "Olga Petersen")
 
 
-def profiled(memory: wiring.Memory) -> None:
-    with memory.connections.connection() as connection:
-        connection.execute("UPDATE pkg.entity_relationship_profiles SET summary = 'Other words.', remade_at = now()")
-
-
 def rebuilt(memory: wiring.Memory) -> None:
-    from pkg_pipeline.adapters.postgres.archive.rebuilding import PostgresRebuilding
-
     PostgresRebuilding(memory.connections).clear()
     memory.build_interactions()
     memory.items.run(Billing("backfill"))
@@ -127,7 +119,7 @@ def archived(memory: wiring.Memory) -> None:
     ArchiveWork(memory).archive_months(memory.archive.due_months())
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[wiring.Memory], object]] = {
     "nothing": lambda _: None,
     "edited": edited,
     "edited_unread": edited_unread,
@@ -153,19 +145,59 @@ def database_url(server_url: str, copy_of: Callable[[str], str], tmp_path_factor
     return copy_of(NAME)
 
 
+ASKED: tuple[Asked, ...] = (
+    {},
+    {"max_tokens": 400},
+    {"as_of": datetime(2025, 4, 2, tzinfo=UTC)},
+    {"as_of": FIRST, "max_tokens": 500},
+    {"hint": "price of the boat"},
+    {"known_as_of": FIRST},
+)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_block_is_made_again_whatever_came_after(change: str, database_url: str, tmp_path: Path) -> None:
     with opened(database_url, tmp_path, SERVED) as memory:
         who = olga(memory)
-        asked = [{}, {"max_tokens": 400}, {"as_of": datetime(2025, 4, 2, tzinfo=UTC)}, {"as_of": datetime(2025, 3, 1, tzinfo=UTC), "max_tokens": 500}, {"hint": "price of the boat"}, {"known_as_of": datetime(2025, 3, 2, tzinfo=UTC)}]
-        served = [memory.context(who, **one) for one in asked]
+        served = [memory.context(who, **one) for one in ASKED]
     with opened(database_url, tmp_path, CHANGED) as memory:
         CHANGES[change](memory)
-        served_then = [memory.context(who, **one) for one in asked[:2]]
+        served += [memory.context(who, **one) for one in ASKED]
     with opened(database_url, tmp_path, LATER) as memory:
         if change == "edited_unread":
             edited(memory)
     with opened(database_url, tmp_path, LAST) as memory:
-        again = [Receipts(memory).rebuild(one.receipt_id) for one in (*served, *served_then)]
-    differing = {place: one.reason for place, one in enumerate(again) if one.reason is not None}
-    assert not differing
+        for place, one in enumerate(served):
+            assert one.receipt_id is not None
+            again = Receipts(memory).rebuild(one.receipt_id)
+            assert (again.reason, again.text) == (None, one.block.text), place
+
+
+@pytest.mark.parametrize("change", ["facts_judged", "items_judged", "renamed"])
+def test_a_clock_that_stands_tells_before_from_after(change: str, database_url: str, tmp_path: Path) -> None:
+    with opened(database_url, tmp_path, SERVED) as memory:
+        served = memory.context(olga(memory))
+        assert served.receipt_id is not None
+        CHANGES[change](memory)
+        assert memory.context(served.entity_id).block.text != served.block.text
+        assert Receipts(memory).rebuild(served.receipt_id).text == served.block.text
+
+
+def test_what_was_deleted_is_named_and_comes_back_for_no_moment(database_url: str, tmp_path: Path) -> None:
+    with opened(database_url, tmp_path, SERVED) as memory:
+        served = memory.context(olga(memory))
+        assert served.receipt_id is not None
+    with opened(database_url, tmp_path, CHANGED) as memory:
+        edited(memory)
+        with memory.connections.connection() as connection:
+            kept = "SELECT count(*) FROM pkg.past_versions WHERE was::text LIKE '%6,000%'"
+            assert connection.execute(kept).fetchone() != (0,)
+        take(memory, [{**EDITED, "deleted": True}])
+        with memory.connections.connection() as connection:
+            assert connection.execute(kept).fetchone() == (0,)
+        again = Receipts(memory).rebuild(served.receipt_id)
+    assert again.text is None
+    assert again.reason is not None
+    gone = {(one.kind, one.id) for tier in served.block.tiers for one in tier.items if "6,000" in one.text}
+    assert gone
+    assert gone <= {*again.lines}

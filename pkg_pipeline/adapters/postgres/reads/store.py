@@ -72,7 +72,9 @@ class PostgresReadStore:
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """One round trip, and one more for archived texts; None if there is no such entity."""
         given = context_parameters(query)
-        if query.known_as_of is not None or query.is_past:  # items of words that were edited since are those of then (P9)
+        if (
+            query.known_as_of is not None or query.is_past
+        ):  # items of words that were edited since are those of then (P9)
             names = ("versions",) if query.known_as_of is None else ("everywhere", "versions", "of_entity")
             relations = (statement("known", name) for name in names)
             found = orjson.loads(self._contexts.known("context", *relations, **given))
