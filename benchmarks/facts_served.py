@@ -2,9 +2,10 @@
 
     python -m benchmarks facts_served [--lines]
 
-The demo's account (``demo_truth.json``) and the talks of ``fact_chats`` are imported and read as a user's are. Labels were
-made by reading alone, the talks' as they were written. A fact counts once for whoever it is of; what two careful people
-could see differently counts neither way. Prints precision and recall by language and by type; ``--lines``: what is wrong.
+The demo's account (``demo_truth.json``) and the talks of ``fact_chats`` are imported and read as a user's are. Labels
+were made by reading alone, the talks' as they were written. A fact counts once for whoever it is of; what two careful
+people could see differently counts neither way. Prints precision and recall by language and by type; ``--lines``: what
+is wrong.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def labels() -> list[Told]:
 
 def _of_demo() -> Iterator[Told]:
     for row in json.loads(TRUTH.read_text("utf-8"))["facts"]:
-        kind = KINDS.get(row["fact_type"], row["fact_type"])
+        kind = KINDS.get(row["fact_type"]) or str(row["fact_type"])
         if kind not in UNTYPED:
             fact = FactLabel(row["about"], kind, row.get("iso", row["value"]), row["messages"][0])
             yield Told("demo", _language(row["messages"][0].rpartition("/")[0]), fact, row["sure"])
@@ -112,13 +113,14 @@ def export_of(path: Path) -> Iterator[dict[str, Any]]:
                 }
 
 
-def read_talks(folder: Path, url: str, path: Path) -> list[Shown]:
-    """The talks of one language imported and read offline; what the lists of facts show."""
-    given = {"home": folder / path.stem, "database_url": url, "now": READ_AT, "llm": "offline", "embedder": "none"}
+def read_talks(folder: Path, url: str, paths: Sequence[Path]) -> list[Shown]:
+    """Talks imported and read offline; what the lists of facts show."""
+    given = {"home": folder / "home", "database_url": url, "now": READ_AT, "llm": "offline", "embedder": "none"}
     with open_memory(Settings.model_validate(given)) as memory:
-        export = folder / f"{path.stem}.jsonl"
-        export.write_text("".join(json.dumps(one) + "\n" for one in export_of(path)), "utf-8")
-        memory.build_interactions(memory.import_path(export).chats)
+        for path in paths:
+            export = folder / f"{path.stem}.jsonl"
+            export.write_text("".join(json.dumps(one) + "\n" for one in export_of(path)), "utf-8")
+            memory.build_interactions(memory.import_path(export).chats)
         memory.items.run(Billing("live"))
         return shown_by(memory)
 
@@ -177,11 +179,17 @@ def _count(measured: Measured, language: str, kind: str, *what: str) -> None:
 
 
 def table(measured: Measured) -> str:
-    lines = ["| | labelled | served | right | of it found | candidates | right | served or candidate |", "|---|" + "---|" * 7]
+    lines = [
+        "| | labelled | served | right | of it found | candidates | right | served or candidate |",
+        "|---|" + "---|" * 7,
+    ]
     names = sorted({of for of, _ in measured.counts}, key=lambda of: (of == "all", len(of) > 2, of))
     for of in names:
         counts = {what: measured.counts[of, what] for what in ("labelled", "confirmed shown", "candidate shown")}
-        served, waiting = measured.share(of, "confirmed found", "labelled"), measured.share(of, "candidate found", "labelled")
+        served, waiting = (
+            measured.share(of, "confirmed found", "labelled"),
+            measured.share(of, "candidate found", "labelled"),
+        )
         right = [measured.share(of, f"{status} right", f"{status} shown") for status in ("confirmed", "candidate")]
         lines.append(
             f"| {of} | {counts['labelled']} | {counts['confirmed shown']} | {right[0]:.0%} | {served:.0%} |"
@@ -198,10 +206,9 @@ def main() -> None:
     shown: list[Shown] = []
     with tempfile.TemporaryDirectory(prefix="pkgb-") as name:
         folder = Path(name)
-        for path in sorted(TALKS.glob("*.txt")):
-            with embedded.running(folder / "pg" / path.stem) as server:
-                shown += read_talks(folder, server, path)
-        with embedded.running(folder / "pg" / "demo") as server:
+        with embedded.running(folder / "pg-talks") as server:
+            shown += read_talks(folder, server, sorted(TALKS.glob("*.txt")))
+        with embedded.running(folder / "pg-demo") as server:
             shown += read_demo(folder, server, now, read=shown_by)
     measured = measure(shown, labels())
     print(table(measured))

@@ -147,7 +147,7 @@ def rebuild(
             return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
         if content_hash(answers[-1].block.text) == digest:
             return Rebuilt(receipt, answers[-1].block.text, None)
-    return _differing(receipt, answers[0], program)
+    return min((_differing(receipt, one, program) for one in answers), key=lambda one: len(one.lines))
 
 
 def _settings_of(receipt: KeptReceipt, settings: ContextSettings) -> ContextSettings:
@@ -171,10 +171,12 @@ def _differing(receipt: KeptReceipt, answer: EntityContext, program: str) -> Reb
 def _difference(receipt: KeptReceipt, lines: Sequence[tuple[str, str]], new: int, program: str) -> str:
     made_by = receipt.request.get("program", program)
     by = "" if made_by == program else f" (served by version {made_by}, this is {program})"
+    added = f"{new} that the memory did not know then"
     if lines:
         named = ", ".join(f"{kind} {key}" for kind, key in lines[:MOST_NAMED])
         more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-        return f"{len(lines)} of {len(receipt.served)} lines served then are gone or changed: {named}{more}{by}"
+        also = f"; and {added}" if new else ""
+        return f"{len(lines)} of {len(receipt.served)} lines served then are gone or changed: {named}{more}{also}{by}"
     if new:
-        return f"all lines served then are there, and {new} that the memory did not know then{by}"
+        return f"all lines served then are there, and {added}{by}"
     return f"the same lines, with other places, counts or words around them than then{by}"

@@ -160,7 +160,9 @@ def test_a_decision_of_words_that_were_edited_since_stands_as_it_stood_then(
     with opened(database_url, tmp_path, datetime(2025, 6, 1, tzinfo=UTC)) as memory:
         served = {key: lines for key, one in told[FIRST].items() for lines in [printed(one)] if "5,000" in str(lines)}
         later = asked(memory, until=FIRST)
-    agreed = [(key, item, text) for key, lines in served.items() for item, text in lines.items() if item[0] == "decision"]
+    agreed = [
+        (key, item, text) for key, lines in served.items() for item, text in lines.items() if item[0] == "decision"
+    ]
     assert agreed
     for key, item, text in agreed:
         assert printed(later[key]).get(item) == text

@@ -85,7 +85,7 @@ def grown(memory: wiring.Memory) -> None:
 def facts_judged(memory: wiring.Memory) -> None:
     review = FactReview(memory)
     for place, (fact, _) in enumerate(facts(memory)):
-        review.decide(fact, FactEdit("reject") if place % 2 else FactEdit("edit", value="olga@person.example"))
+        review.decide(fact, FactEdit("rejected") if place % 2 else FactEdit(value="olga@person.example"))
     review.add(NewFact(olga(memory), "phone", "+49 30 901821"))
 
 
