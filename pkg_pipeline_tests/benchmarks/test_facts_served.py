@@ -8,7 +8,7 @@ from benchmarks.facts_served import TALKS, labels, measure, read_talks, shown_by
 from pkg_pipeline_tests import read_demo
 
 LEAST_LABELLED = 200
-FLOORS = {"confirmed": (0.86, 0.58), "either": 0.66}
+CONFIRMED, EITHER = (0.91, 0.59), 0.68
 """Precision and recall of what is served as confirmed; of what is served or waits as a candidate the recall."""
 
 
@@ -27,7 +27,7 @@ def test_of_what_is_said_outright_as_much_is_served_as_was(
         "recall": measured.share("all", "confirmed found", "labelled"),
     }
     either = reached["recall"] + measured.share("all", "candidate found", "labelled")
-    precision, recall = FLOORS["confirmed"]
+    precision, recall = CONFIRMED
     assert reached["precision"] >= precision, "\n".join(measured.wrong)
     assert reached["recall"] >= recall, "\n".join(measured.wrong)
-    assert either >= FLOORS["either"], "\n".join(measured.wrong)
+    assert either >= EITHER, "\n".join(measured.wrong)

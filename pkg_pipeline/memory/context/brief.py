@@ -44,6 +44,8 @@ FEWEST_WORDS: Final = 4
 """Of a message that says something, unless it has a date, a sum or an agreement."""
 ENOUGH_WORDS: Final = 16
 """Beyond these a message tells no more."""
+SCORE_IN_WORDS: Final = 10
+"""So many words weigh as much as the highest score (P15)."""
 LONGEST_CHARS: Final = 220
 """A line of a brief made by rule is cut beyond this."""
 
@@ -172,33 +174,35 @@ def _state(source: BriefInput, lines: Sequence[BriefLine]) -> list[Told]:
 
 def _current(lines: Sequence[BriefLine], words: Phrases) -> list[Told]:
     """The latest days that left anything: what was decided, what a conversation was about, or its most telling words;
-    two lines of the last day, one of each before it.
+    two lines of the last day, one of each before it. What stands among what is open is not told twice.
     """
-    tasks = [comparable(line.said) for line in lines if line.kind == "action_item" and "lapsed" not in line.marks]
+    tasks = [_plain(line.said) for line in lines if line.kind == "action_item" and "lapsed" not in line.marks]
     days: dict[date, list[BriefLine]] = {}
     for line in lines:
-        if line.kind in _OF_A_DAY and "perhaps" not in line.marks and not _is_told(comparable(line.said), tasks):
+        plain = _plain(line.said)
+        is_open = any(plain in task or task in plain for task in tasks)
+        if line.kind in _OF_A_DAY and "perhaps" not in line.marks and not is_open:
             days.setdefault(line.day, []).append(line)
     told: list[Told] = []
-    for of_day in days.values():
-        best = _most_telling(of_day)[: 1 if told else LINES_OF_THE_LAST_DAY]
-        told += [_told(line, _dated(line, words)) for line in sorted(best, key=lambda line: line.at)]
+    for best in filter(None, map(_most_telling, days.values())):
+        most = best[: 1 if told else LINES_OF_THE_LAST_DAY]
+        told += [_told(line, _dated(line, words)) for line in sorted(most, key=lambda line: line.at)]
     return told
 
 
-def _is_told(text: str, tasks: Iterable[str]) -> bool:
-    """Whether a task among what is open says the same."""
-    return any(text in task or task in text for task in tasks)
+def _plain(text: str) -> str:
+    return comparable(text).strip(" .!?…。！？")
 
 
 def _most_telling(lines: Sequence[BriefLine]) -> list[BriefLine]:
-    """Decisions and summaries before words; of words those that matter most, and none that say nothing."""
-    scores = {line.id: one.value for line, one in zip(lines, score_many([line.said for line in lines]), strict=True)}
-    sizes = {line.id: word_count(line.said) for line in lines}
-    kept = [line for line in lines if line.kind != "message" or scores[line.id] or sizes[line.id] >= FEWEST_WORDS]
-    return sorted(
-        kept, key=lambda line: (_OF_A_DAY.index(line.kind), -scores[line.id], -min(sizes[line.id], ENOUGH_WORDS))
-    )
+    """Decisions and summaries before words; of words those that say and matter most, and none that say nothing."""
+    weights: dict[str, float] = {}
+    for line, score in zip(lines, score_many([line.said for line in lines]), strict=True):
+        size = word_count(line.said)
+        if line.kind != "message" or score.value or size >= FEWEST_WORDS:
+            weights[line.id] = min(size, ENOUGH_WORDS) + SCORE_IN_WORDS * score.value
+    kept = [line for line in lines if line.id in weights]
+    return sorted(kept, key=lambda line: (_OF_A_DAY.index(line.kind), -weights[line.id]))
 
 
 def _dated(line: BriefLine, words: Phrases) -> str:

@@ -207,15 +207,15 @@ def test_revision_0032_lets_what_was_due_lapse_sooner(database_url: str) -> None
 
 def test_revision_0035_keeps_what_is_written_over_and_names_what_was_not_kept(database_url: str) -> None:
     fact = (
-        "INSERT INTO entity_facts (entity_id, id, fact_type, value, confidence, status, quote, message_ids, known_from, valid_to)"
-        " VALUES (%s, %s, 'phone', %s, 1, 'confirmed', '', '{}', %s, %s)"
+        "INSERT INTO entity_facts (entity_id, id, fact_type, value, confidence, status, quote, message_ids, known_from)"
+        " VALUES (%s, %s, 'phone', %s, 1, 'confirmed', '', '{}', %s)"
     )
     olga, ids = uuid4(), [uuid4() for _ in range(3)]
     march, april, may = (datetime(2026, month, 1, tzinfo=UTC) for month in (3, 4, 5))
     migrate.downgrade(database_url, "0034")
     with engine.connect(database_url) as connection:
         connection.execute("INSERT INTO entities (id, name, name_at) VALUES (%s, 'Olga', now())", [olga])
-        connection.execute(fact, [olga, ids[0], "1", march, None])
+        connection.execute(fact, [olga, ids[0], "1", march])
         connection.execute(
             "INSERT INTO fact_verdicts (fact_id, entity_id, fact_type, said, action, message_ids, decided_at)"
             " VALUES (%s, %s, 'phone', '1', 'confirm', '{}', %s)",
@@ -228,7 +228,7 @@ def test_revision_0035_keeps_what_is_written_over_and_names_what_was_not_kept(da
         lost = connection.execute("SELECT subject_id, known_from, known_to, was FROM past_versions").fetchall()
         assert lost == [(ids[0], march, april, None)]
         assert connection.execute(known, [may, march]).fetchall() == []
-        connection.execute(fact, [olga, ids[1], "2", march, None])
+        connection.execute(fact, [olga, ids[1], "2", march])
         connection.execute("SELECT set_config('pkg.now', %s, true)", [april.isoformat()])
         connection.execute("UPDATE entity_facts SET value = '3' WHERE id = %s", [ids[1]])
         connection.execute("UPDATE entities SET name = 'Olga P.' WHERE id = %s", [olga])
