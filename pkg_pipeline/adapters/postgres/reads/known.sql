@@ -29,7 +29,8 @@ messages AS NOT MATERIALIZED (
     FROM (
         SELECT * FROM interaction_summaries
         UNION ALL
-        SELECT o.* FROM past_versions p CROSS JOIN LATERAL jsonb_populate_record(NULL::interaction_summaries, p.was || jsonb_build_object('known_to', p.known_to)) AS o
+        SELECT o.* FROM past_versions p
+        CROSS JOIN LATERAL jsonb_populate_record(NULL::interaction_summaries, p.was || jsonb_build_object('known_to', p.known_to)) AS o
         WHERE p.kind = 'summary' AND p.known_to > %(known)s
     ) AS s JOIN interactions i ON i.id = s.interaction_id
     WHERE s.status IN ('completed', 'dirty', 'superseded')

@@ -101,9 +101,11 @@ COMMENT ON FUNCTION keep_version IS 'B11: a row that is about to be written over
 CREATE TRIGGER items_kept BEFORE UPDATE OR DELETE ON items FOR EACH ROW EXECUTE FUNCTION keep_version('item');
 CREATE TRIGGER entity_facts_kept_gone BEFORE DELETE ON entity_facts FOR EACH ROW EXECUTE FUNCTION keep_version('fact');
 CREATE TRIGGER entity_facts_kept BEFORE UPDATE ON entity_facts FOR EACH ROW
-    WHEN ((OLD.entity_id, OLD.about_name, OLD.told_by, OLD.value, OLD.status, OLD.decided_by, OLD.valid_from, OLD.valid_to, OLD.is_ended, OLD.interaction_id, OLD.message_ids)
+    WHEN ((OLD.entity_id, OLD.about_name, OLD.told_by, OLD.value, OLD.status, OLD.decided_by,
+           OLD.valid_from, OLD.valid_to, OLD.is_ended, OLD.interaction_id, OLD.message_ids)
           IS DISTINCT FROM
-          (NEW.entity_id, NEW.about_name, NEW.told_by, NEW.value, NEW.status, NEW.decided_by, NEW.valid_from, NEW.valid_to, NEW.is_ended, NEW.interaction_id, NEW.message_ids))
+          (NEW.entity_id, NEW.about_name, NEW.told_by, NEW.value, NEW.status, NEW.decided_by,
+           NEW.valid_from, NEW.valid_to, NEW.is_ended, NEW.interaction_id, NEW.message_ids))
     EXECUTE FUNCTION keep_version('fact');
 CREATE TRIGGER interaction_summaries_kept_gone BEFORE DELETE ON interaction_summaries FOR EACH ROW
     WHEN (OLD.status IN ('completed', 'dirty', 'superseded')) EXECUTE FUNCTION keep_version('summary');
