@@ -58,12 +58,9 @@ def audit() -> None:
         failed = [case for case in every if not is_well(case)]
         for is_right in (False, True):
             print(f"\n### Audit, {half} half: {'right answers hit' if is_right else 'wrong answers published'}\n")
-            print(f"| kind | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
-            table(*([case for case in some if case.is_right == is_right] for some in (failed, every)), _kind)
-
-
-def _kind(case: Case) -> str:
-    return case.kind
+            print(f"| kind | of all | % | {' | '.join(LANGUAGES)} | all |\n|{'---|' * 7}")
+            lost, mine = ([case for case in some if case.is_right == is_right] for some in (failed, every))
+            table(lost, mine, lambda case: case.kind)
 
 
 def main() -> int:

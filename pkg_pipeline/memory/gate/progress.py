@@ -245,7 +245,7 @@ def _names_when(text: str) -> bool:
 def settles(
     messages: Sequence[SourceMessage], quoted: SourceMessage, quote: str, talk: Sequence[SourceMessage] = ()
 ) -> str | None:
-    """Why messages settle nothing (a joke; only asked, offered, wished or thought; refused). ``quoted`` has the quote."""
+    """Why messages settle nothing (a joke; asked, offered, wished or thought; refused). ``quoted`` has the quote."""
     if is_joke(messages, quote):
         return "rests on a joke"
     words = touched([quoted], quote) or [quoted.text]

@@ -13,7 +13,7 @@ from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, only_asked, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
-from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
+from pkg_pipeline.memory.gate.duty import found, has, parts_of, says_no
 from pkg_pipeline.memory.gate.labels import other_label, unsaid_label
 from pkg_pipeline.memory.gate.naming import names_in, others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
@@ -35,18 +35,18 @@ from pkg_pipeline.memory.text.speech import fluent
 
 FREE_WORDS = 8
 """A sentence about a whole talk may have so many content words that nobody said."""
-
-
 FAR = 5
 """So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
 LABEL_WORDS = 2
 """So many words beside names may stand before a colon, to say who says what stands behind it."""
 OTHER_VARIANT = "names another variant than its messages"
+ONLY_ASKED = "tells what was only asked"
 AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
 """A name with digits beside its letters, or a telephone's: never a mere number."""
 _MARKS = " .!?…。！？\"'"
+_LISTED = re.compile(r"[,，、;；]\s*|\s+(?:and|и)\s+|和")
 _LABEL = re.compile(r"^([^:：]{0,80}?)(?:(?<!\d)[:：]|[:：](?!\d))\s*")
 """Who says what stands behind it; never the hours of a time."""
 
@@ -151,7 +151,7 @@ class Testimony:
         if (word := outdated(text, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
         if (word := only_asked(text, self.talk or self.messages, self.zone)) is not None:
-            return Fault("tells what was only asked", word)
+            return Fault(ONLY_ASKED, word)
         if (label := other_label(text, quote, self.texts)) is not None:
             return Fault(OTHER_VARIANT, label)
         return self.figures(text) or self.turned(text, quote) or self.misplaced(text, quote) or self.invented(text)
@@ -167,7 +167,7 @@ class Testimony:
         if (fault := self.figures(sentence)) is not None or self.is_digest:
             return fault
         if (word := only_asked(sentence, self.messages, self.zone)) is not None:
-            return Fault("tells what was only asked", word)
+            return Fault(ONLY_ASKED, word)
         if has("agrees", sentence) and (word := outdated(sentence, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
         return (
@@ -185,7 +185,7 @@ class Testimony:
 
     def unshown(self, text: str, quote: str = "") -> Fault | None:
         """Why a text is better told as said where that can be: what it says cannot be shown by what was said."""
-        if self.is_digest or not self.messages or self.is_retold(text):
+        if self.is_digest or not self.messages or self.is_retold(text) or (not quote and self._names_topics(text)):
             return None
         said, people = (*self.texts, *self.around), self.everyone or self.people
         known = KnownPeople(people, said)
@@ -210,9 +210,9 @@ class Testimony:
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""
-        label = _LABEL.match(sentence)
-        named = () if label is None else names_in(label[1], self.everyone)
-        if label is not None and word_count(label[1]) > LABEL_WORDS + sum(word_count(one.word) for one in named):
+        label = "" if (found := _LABEL.match(sentence)) is None else found[1]
+        named = names_in(label, self.everyone)
+        if word_count(label) > LABEL_WORDS + sum(word_count(one.word) for one in named):
             return False
         core = fluent(comparable(_LABEL.sub("", sentence)))
         parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
@@ -222,6 +222,15 @@ class Testimony:
         writers = {one.person for one in named if one.person is not None}
         said = [text for text, sender in self._comparable if not writers or sender in writers]
         return all(any(part in text for text in said) for part in parts)
+
+    def _names_topics(self, sentence: str) -> bool:
+        """Whether a sentence only lists in words said what was talked of ("Anna and Tom discussed the lease, rent")."""
+        verb = found("discusses", sentence)
+        if verb is None:
+            return False
+        topics = comparable(sentence).partition(verb)[2].strip(f"{_MARKS}:：")
+        named = [one for one in _LISTED.split(topics) if one]
+        return bool(named) and all(any(one in text for text, _ in self._comparable) for one in named)
 
     @cached_property
     def _comparable(self) -> tuple[tuple[str, Person | None], ...]:
