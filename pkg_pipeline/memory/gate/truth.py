@@ -210,18 +210,17 @@ class Testimony:
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""
-        label = "" if (found := _LABEL.match(sentence)) is None else found[1]
+        label = "".join(_LABEL.findall(sentence))
         named = names_in(label, self.everyone)
         if word_count(label) > LABEL_WORDS + sum(word_count(one.word) for one in named):
             return False
         core = fluent(comparable(_LABEL.sub("", sentence)))
         parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
         shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
-        if len(core.strip(_MARKS)) < shortest:
-            return False
+        is_long = len(core.strip(_MARKS)) >= shortest
         writers = {one.person for one in named if one.person is not None}
         said = [text for text, sender in self._comparable if not writers or sender in writers]
-        return all(any(part in text for text in said) for part in parts)
+        return is_long and all(any(part in text for text in said) for part in parts)
 
     def _names_topics(self, sentence: str) -> bool:
         """Whether a sentence only lists in words said what was talked of ("Anna and Tom discussed the lease, rent")."""
