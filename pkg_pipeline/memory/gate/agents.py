@@ -124,7 +124,7 @@ class Scene:
         told = [one for one in self.names(inner) if is_nominative(one)]
         if not is_quoted and (told or any(shows(sign, unit.text) for sign in ("first", "second", "first_verb"))):
             return None
-        if not named and not _WORD.search(before):
+        if not named and not any(re.search(f"(?:{one})\\W*$", folded(before)) for one in _sources("speaker")):
             return None
         return self._of(named or self.near(unit) if named or shows("third", before) else (), is_absent=True)
 
