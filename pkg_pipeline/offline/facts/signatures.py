@@ -6,8 +6,8 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.naming import name_keys
 from pkg_pipeline.memory.gate.people import find_person, is_first_name
-from pkg_pipeline.offline.facts.words import any_cue
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.offline.facts.words import any_cue
 from pkg_pipeline.offline.reading import Line
 
 SIGNED_LINES: Final = 6
@@ -20,10 +20,7 @@ def is_signed(line: Line, start: int) -> bool:
     rows = line.message.text[:start].split("\n")
     if len(rows) < 3:
         return False
-    for row in rows[-SIGNED_LINES:]:
-        if any_cue("signature").match(row) or is_name_of(row, line.speaker):
-            return True
-    return False
+    return any(any_cue("signature").match(row) or is_name_of(row, line.speaker) for row in rows[-SIGNED_LINES:])
 
 
 def is_name_of(row: str, person: Person) -> bool:
