@@ -200,6 +200,15 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     ),
     ("zh", (("小雨", "小林子生日是11月11日"),), {("birthday", "11-11", "小林子")}),
     ("ru", (("Катя", "подарок к дню рождения, 30 августа, мне полку"),), {("birthday", "08-30", "Катя")}),
+    (
+        "en",
+        (("Greta Mgmt", "Greta Holm\nSenior Property Manager, Fenway Property Services\ng.holm@fenway.example"),),
+        {
+            ("email", "g.holm@fenway.example", "Greta Mgmt"),
+            ("position", "Senior Property Manager", "Greta Mgmt"),
+            ("organization", "Fenway Property Services", "Greta Mgmt"),
+        },
+    ),
     # places that are asked for are not whose who tells of them
     (
         "ru",

@@ -28,7 +28,7 @@ _ENDS: Final = re.compile(r" [—–-] |\.(?= |$)|(?<=[\u4e00-\u9fff])\s+|\s+(?=
 def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]:
     """Position and organisation beside a contact that is surely somebody's, or below the closing words of a letter."""
     text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
-    signed = _signed_from(text, line)
+    signed = _signed_from(text, line, is_card=bool(contacts))
     start = 0
     for row in text.split("\n"):
         owner = _owner(row, contacts)
@@ -37,14 +37,14 @@ def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]
         start += len(row) + 1
 
 
-def _signed_from(text: str, line: Line) -> int:
+def _signed_from(text: str, line: Line, *, is_card: bool) -> int:
     """Where the rows below the closing words of a letter, or below the sender's name alone, begin; past its end:
-    nowhere.
+    nowhere. ``is_card``: the name may be the first row, since a contact stands below.
     """
     rows = text.split("\n")
     for back in range(2, min(len(rows), SIGNED_LINES) + 1):
         is_own = len(rows[-back]) <= LONGEST_NAME and is_name_of(rows[-back], line.speaker)
-        if any_cue("signature").match(rows[-back]) or (is_own and len(rows) > back):
+        if any_cue("signature").match(rows[-back]) or (is_own and (is_card or len(rows) > back)):
             return len("\n".join(rows[: -back + 1])) + 1
     return len(text) + 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pkg_pipeline.memory.gate.naming import name_keys
-from pkg_pipeline.memory.gate.people import find_person, is_first_name
+from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.facts.words import any_cue
 from pkg_pipeline.offline.reading import Line
@@ -29,5 +29,5 @@ def is_name_of(row: str, person: Person) -> bool:
     if not name or len(name.split()) > NAME_WORDS:
         return False
     first, listed = name.split()[0], person.name.split()[0]
-    is_first = len(name.split()) > 1 and is_first_name(first) and bool(name_keys(first) & name_keys(listed))
+    is_first = len(name.split()) > 1 and first.istitle() and bool(name_keys(first) & name_keys(listed))
     return is_first or find_person(name, (person,)) is not None
