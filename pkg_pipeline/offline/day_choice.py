@@ -8,12 +8,13 @@ from datetime import date
 from typing import Final
 
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, find_dates, is_beginning
+from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, is_beginning
 from pkg_pipeline.offline.deeds import deeds_named
 from pkg_pipeline.offline.duties import Duty
 from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.reading import Reading, Sentence
+from pkg_pipeline.offline.told_days import days_told
 from pkg_pipeline.offline.weighing import is_question
 
 HEAD: Final = "due_days"
@@ -80,7 +81,7 @@ def _mentions(reading: Reading, duty: Duty) -> Iterator[tuple[Sentence, FoundDat
     first, last = duty.cues[0].line, max(cue.line.index for cue in duty.cues)
     for line in reading.lines[max(0, first.index - BEFORE) : last + AFTER + 1]:
         for sentence in () if line.is_data else line.sentences:
-            for found in find_dates(sentence.text, sentence.language, line.day):
+            for found in days_told(reading, line, sentence.text, sentence.language):
                 if found.day >= max(line.day, first.day):
                     yield sentence, found
 
