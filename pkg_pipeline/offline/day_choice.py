@@ -18,7 +18,9 @@ from pkg_pipeline.offline.told_days import days_told
 from pkg_pipeline.offline.weighing import is_question
 
 HEAD: Final = "due_days"
-THRESHOLD = 0.45
+THRESHOLD = 0.6
+ONLY_THRESHOLD = 0.25
+"""A day is taken from this probability on; where it is the only one that may be meant from the lower one on."""
 BEFORE, AFTER = 14, 4
 """Lines before the first and after the last cue of a duty whose days may be meant."""
 NEAR = (1, 2, 4, 8)
@@ -42,11 +44,11 @@ class NamedDay:
     features: dict[str, float] = field(default_factory=dict[str, float])
 
 
-def day_of_event(reading: Reading, duty: Duty) -> NamedDay | None:
+def day_of_event(reading: Reading, duty: Duty, only: date | None = None) -> NamedDay | None:
     """The likeliest day named around a duty that has none of its own, if it is likely enough."""
     weighed = [(probability(HEAD, one.features), one) for one in days_around(reading, duty)]
-    chance, best = max(weighed, key=lambda pair: pair[0], default=(0.0, None))
-    return best if chance >= THRESHOLD else None
+    weighed = [pair for pair in weighed if pair[0] >= (ONLY_THRESHOLD if pair[1].day == only else THRESHOLD)]
+    return max(weighed, key=lambda pair: pair[0], default=(0.0, None))[1]
 
 
 def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:

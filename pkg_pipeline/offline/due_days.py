@@ -54,7 +54,7 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
     named = named_with(reading, duty, before)
     if named is not None:
         return named
-    event = day_of_event(reading, duty)
+    event = day_of_event(reading, duty, _only_day(reading, duty.cues))
     return None if event is None else DueDay(event.day, event.line)
 
 
@@ -176,16 +176,20 @@ def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
         asked = reading.lines[one.index - 1].message.text
         if _is_bare_day(one) and in_any("offline", "dates", "when").search(asked):
             yield Place(one.message.text, one)
-    if _any(cues, "at_event"):
-        places = list(_earlier(reading, first, EVENT_REACH, cues[0]))
-        named = [
-            found
-            for place in places
-            for found in days_told(reading, place.line, place.text)
-            if found.day >= place.line.day and not found.kind.startswith("part_of")
-        ]
-        if len({one.day for one in named}) == 1 and all(one.kind in EXACT for one in named):
-            yield from places
+
+
+def _only_day(reading: Reading, cues: list[Cue]) -> date | None:
+    """The only day named before who brings, fetches or makes something: that of what it is probably for."""
+    if not _any(cues, "at_event"):
+        return None
+    named = [
+        found
+        for place in _earlier(reading, min(cue.line.index for cue in cues), EVENT_REACH, cues[0])
+        for found in days_told(reading, place.line, place.text)
+        if found.day >= place.line.day and not found.kind.startswith("part_of")
+    ]
+    days = {one.day for one in named}
+    return days.pop() if len(days) == 1 and all(one.kind in EXACT for one in named) else None
 
 
 def _any(cues: list[Cue], words: str) -> bool:
