@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache, lru_cache
 
@@ -26,13 +26,21 @@ NEAR_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date and its place in the text; ``is_deadline``: marked as a deadline; ``kind``: of the rule that read it."""
+    """A date and its place in the text; ``is_deadline``: marked as a deadline; ``kind``: of the rule that read it;
+    ``first``: of several days in a row, whose last is ``day``.
+    """
 
     day: date
     start: int
     end: int
     is_deadline: bool
     kind: str = ""
+    first: date | None = None
+
+    @property
+    def begins(self) -> date:
+        """The day on which it begins to be."""
+        return self.first or self.day
 
 
 PARTS_OF_DAY = ("part_of_day", "part_of_tomorrow")
@@ -84,8 +92,34 @@ def _dates(text: str, language: Language, today: date) -> tuple[FoundDate, ...]:
         if day is not None or rule["is"] == "no_day":
             taken[m.start() : m.end()] = b"\x01" * len(m.group())
         if day is not None:
-            found.append(FoundDate(day, m.start(), m.end(), _says_by(text, m, words["patterns"]), rule["is"]))
-    return _told_apart(sorted(found, key=lambda f: f.start), today)
+            by = _says_by(text, m, words["patterns"])
+            found.append(FoundDate(day, m.start(), m.end(), by, rule["is"], _first_of(day, m)))
+    return _told_apart(_in_rows(sorted(found, key=lambda f: f.start), text, language), today)
+
+
+def _first_of(day: date, m: re.Match[str]) -> date | None:
+    """The first of several days that one rule reads: "12 to 26 July"."""
+    told = m.groupdict().get("first")
+    return day.replace(day=int(told)) if told and told.isdigit() and 0 < int(told) < day.day else None
+
+
+def _in_rows(found: list[FoundDate], text: str, language: Language) -> list[FoundDate]:
+    """Two days with all between them are one: "the 26th to the 30th"."""
+    between = pattern(table("offline", language, "dates")["patterns"]["range"])
+    rows: list[FoundDate] = []
+    for one in found:
+        last = rows[-1] if rows else None
+        if (
+            last is not None
+            and last.kind in _OF_THE_CALENDAR | {"weekday"}
+            and one.kind in _OF_THE_CALENDAR | {"weekday"}
+            and last.day < one.day
+            and between.fullmatch(text[last.end : one.start])
+        ):
+            rows[-1] = replace(one, start=last.start, is_deadline=last.is_deadline, first=last.begins)
+        else:
+            rows.append(one)
+    return rows
 
 
 @lru_cache(maxsize=16_384)

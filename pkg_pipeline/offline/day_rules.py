@@ -121,6 +121,19 @@ def _year_end(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> da
     return _last_day(today.year, 12)
 
 
+def _quarter_end(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
+    return _last_day(today.year, (today.month + 2) // 3 * 3)
+
+
+def _working_days(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
+    """So many days from Monday to Friday; holidays are not known."""
+    day, left = today, number_of(m["n"], words)
+    while left > 0:
+        day += timedelta(days=1)
+        left -= day.weekday() <= FRIDAY
+    return day
+
+
 def _named_month(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
     """A month is up on its last day, its beginning on the 10th, its middle on the 15th; "by May" is its first."""
     month = by_beginning(m["month"], words["months"]) or number_of(m["month"], words)
@@ -188,7 +201,9 @@ KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]] 
     "before_weekend": _before_weekend,
     "week_part": _week_part,
     "month_end": _month_end,
+    "quarter_end": _quarter_end,
     "year_end": _year_end,
+    "working_days": _working_days,
     "named_month": _named_month,
     "holiday": _holiday,
     "lunar_day": _lunar_day,
