@@ -20,6 +20,8 @@ from pkg_pipeline.offline.day_rules import KINDS, Words, by_beginning, number_of
 MOST_CHARS = 5000
 BEFORE_CHARS = 15
 """Characters before a date that may say that something begins then."""
+THING_CHARS = 40
+"""Characters before a date that may say what has that day."""
 NEAR_CHARS = 6
 """Characters between a day and the part of it."""
 
@@ -42,6 +44,11 @@ class FoundDate:
         """The day on which it begins to be."""
         return self.first or self.day
 
+    @property
+    def expected(self) -> date:
+        """The day on which what it is of is wanted: of several in a row the first, of a deadline the last."""
+        return self.day if self.is_deadline else self.begins
+
 
 PARTS_OF_DAY = ("part_of_day", "part_of_tomorrow")
 """Of no day of their own: any day beside them is meant."""
@@ -50,6 +57,8 @@ _SPANS_OF_WEEK = frozenset(("weekend", "week_part"))
 _OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month", "day_of_next_month", "weekday_of_month"))
 EXACT = _OF_THE_CALENDAR | {"weekday", "in_days"}
 """Kinds of rules that name one day."""
+_SPANS_OF_MONTH = frozenset(("named_month", "month_end"))
+"""Of no day of their own where a day of that month is named, too: "at the end of March, on the 28th"."""
 _IN_DIGITS = (
     {"is": "day_and_month", "pattern": r"\b(?P<year>20\d\d)[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"},
     {
@@ -186,15 +195,33 @@ def due_among(
     words = table("offline", language, "dates")["patterns"]
     after, dates = pattern(words["not_before"]), [one for one in found if one.day >= today]
     dates = [one for one in dates if not after.search(text[max(0, one.start - BEFORE_CHARS) : one.start])]
-    if not is_own:
+    if is_own:
+        dates = [one for one in dates if not is_of_another(text, language, one)]
+    else:
         dates = [one for one in dates if not is_beginning(text, language, one)]
     if not dates:
         return None
     first = next((one for one in dates if one.is_deadline), dates[0])
+    if first.kind in _SPANS_OF_MONTH:
+        month = (one for one in dates if one.kind in EXACT and one.day.replace(day=1) == first.day.replace(day=1))
+        first = next(month, first)
     for other in dates:
         if other.start > first.end and pattern(words["either"]).fullmatch(text[first.end : other.start]):
             first = max(first, other, key=lambda one: one.day)
     return first
+
+
+def is_of_another(text: str, language: Language, found: FoundDate) -> bool:
+    """Whether a day found is that of what is bought or booked ("tickets for the 28th"), or of what once was ("born")."""
+    words = table("offline", language, "dates")["patterns"]
+    before, after = text[max(0, found.start - THING_CHARS) : found.start], text[found.end : found.end + BEFORE_CHARS]
+    if found.kind in ("in_days", *PARTS_OF_DAY):
+        return False
+    names = ("past",) if found.is_deadline else ("past", "booked")
+    return any(
+        pattern(words[name]).search(before) or (f"{name}_after" in words and pattern(words[f"{name}_after"]).match(after))
+        for name in names
+    )
 
 
 def is_beginning(text: str, language: Language, found: FoundDate) -> bool:

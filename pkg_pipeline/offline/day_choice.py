@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, is_beginning
+from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, is_beginning, is_of_another
 from pkg_pipeline.offline.deeds import deeds_named
 from pkg_pipeline.offline.duties import Duty
 from pkg_pipeline.offline.found import roots_of
@@ -64,7 +64,8 @@ def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:
     }
     days: dict[date, NamedDay] = {}
     for sentence, found in mentions:
-        one = days.setdefault(found.day, NamedDay(found.day, sentence.line, dict(about)))
+        day = found.expected
+        one = days.setdefault(day, NamedDay(day, sentence.line, dict(about)))
         one.features |= dict.fromkeys(_of_mention(reading, duty, sentence, found), 1.0)
         if sentence.line == nearest:
             one.features["nearest before"] = 1.0
@@ -81,10 +82,12 @@ def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:
 
 def _mentions(reading: Reading, duty: Duty) -> Iterator[tuple[Sentence, FoundDate]]:
     first, last = duty.cues[0].line, max(cue.line.index for cue in duty.cues)
+    own = [cue.sentence for cue in duty.cues]
     for line in reading.lines[max(0, first.index - BEFORE) : last + AFTER + 1]:
         for sentence in () if line.is_data else line.sentences:
             for found in days_told(reading, line, sentence.text, sentence.language):
-                if found.day >= max(line.day, first.day):
+                of_another = sentence in own and is_of_another(sentence.text, sentence.language, found)
+                if found.day >= max(line.day, first.day) and not of_another:
                     yield sentence, found
 
 

@@ -72,7 +72,7 @@ def named_with(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay 
         asked, wanted = next(_days(reading, (one for cue in requests for one in _of_cue(cue))), first)
         if wanted is not day and _says_again(place, day, wanted):
             return DueDay(wanted.day, asked.line.index)
-    return DueDay(day.day, place.line.index)
+    return DueDay(day.expected if place.role == "beside" else day.day, place.line.index)
 
 
 def _days(reading: Reading, places: Iterable[Place]) -> Iterator[tuple[Place, FoundDate]]:
@@ -105,7 +105,7 @@ def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
             continue
         span, rest = told
         own = (Place(rest, cue.line), *_earlier(reading, cue.line.index, EVENT_REACH, cue))
-        days = ((day.day, one.line) for one in own for day in days_told(reading, one.line, one.text))
+        days = ((day.begins, one.line) for one in own for day in days_told(reading, one.line, one.text))
         day, line = next(((day, line) for day, line in days if day - span >= cue.line.day), (None, cue.line))
         if day is not None:
             return DueDay(day - span, line.index)
@@ -188,7 +188,7 @@ def _only_day(reading: Reading, cues: list[Cue]) -> date | None:
         for found in days_told(reading, place.line, place.text)
         if found.day >= place.line.day and not found.kind.startswith("part_of")
     ]
-    days = {one.day for one in named}
+    days = {one.expected for one in named}
     return days.pop() if len(days) == 1 and all(one.kind in EXACT for one in named) else None
 
 

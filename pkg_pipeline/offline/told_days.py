@@ -75,11 +75,16 @@ def _spoken_of(reading: Reading, line: Line, said: str) -> Iterator[date]:
 def _month_named(text: str, language: Language, today: date) -> tuple[int, int] | None:
     """The last month that a text names without a day."""
     words = table("offline", language, "dates")
-    dated = [one for one in find_dates(text, language, today) if one.kind != "named_month"]
-    for m in reversed(list(pattern(words["patterns"]["month_named"]).finditer(text))):
-        if any(one.start < m.end() and m.start() < one.end for one in dated):
-            return None
+    dated = find_dates(text, language, today)
+    named = [(one.start, (one.day.year, one.day.month)) for one in dated if _is_later_month(one, today)]
+    for m in pattern(words["patterns"]["month_named"]).finditer(text):
         month = by_beginning(m["month"], words["months"]) or number_of(m["month"], words)
-        if 1 <= month <= 12 and not 0 < today.month - month <= JUST_OVER:
-            return today.year + (month < today.month), month
-    return None
+        is_free = not any(one.start < m.end() and m.start() < one.end for one in dated)
+        if is_free and 1 <= month <= 12 and not 0 < today.month - month <= JUST_OVER:
+            named.append((m.start(), (today.year + (month < today.month), month)))
+    start, month = max(named, default=(0, None))
+    return None if any(one.start > start and one.kind in _NAMES_MONTH for one in dated) else month
+
+
+def _is_later_month(found: FoundDate, today: date) -> bool:
+    return found.kind == "named_month" or (found.kind == "month_end" and found.day.month != today.month)
