@@ -179,8 +179,8 @@ def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
 
 
 def _only_day(reading: Reading, cues: list[Cue]) -> date | None:
-    """The only day named before who brings, fetches or makes something: that of what it is probably for."""
-    if not _any(cues, "at_event"):
+    """The only day named before who brings, makes or fetches something, or does it for or before something."""
+    if not (_any(cues, "at_event") or _any(cues, "anchor")):
         return None
     named = [
         found
