@@ -212,14 +212,15 @@ def due_among(
 
 
 def is_of_another(text: str, language: Language, found: FoundDate) -> bool:
-    """Whether a day found is that of what is bought or booked ("tickets for the 28th"), or of what once was ("born")."""
+    """Whether a day is that of what is bought or booked ("tickets for the 28th"), or of what once was ("born on")."""
     words = table("offline", language, "dates")["patterns"]
     before, after = text[max(0, found.start - THING_CHARS) : found.start], text[found.end : found.end + BEFORE_CHARS]
     if found.kind in ("in_days", *PARTS_OF_DAY):
         return False
     names = ("past",) if found.is_deadline else ("past", "booked")
     return any(
-        pattern(words[name]).search(before) or (f"{name}_after" in words and pattern(words[f"{name}_after"]).match(after))
+        pattern(words[name]).search(before)
+        or (f"{name}_after" in words and pattern(words[f"{name}_after"]).match(after))
         for name in names
     )
 

@@ -19,7 +19,7 @@ from pkg_pipeline.offline.weighing import is_question
 
 HEAD: Final = "due_days"
 THRESHOLD = 0.6
-ONLY_THRESHOLD = 0.3
+ONLY_THRESHOLD = 0.25
 """A day is taken from this probability on; where it is the only one that may be meant from the lower one on."""
 BEFORE, AFTER = 14, 4
 """Lines before the first and after the last cue of a duty whose days may be meant."""

@@ -126,7 +126,9 @@ def _moved(reading: Reading, duty: Duty) -> DueDay | None:
     later = [one for one in reading.lines[line.index + 1 : line.index + 1 + MOVED_REACH] if not one.is_data]
     said = {found.day for found in days_told(reading, line, cue.sentence.text)}
     cannot = in_any("offline", "dates", "cannot")
-    refusals = ((at, cannot.search(one.message.text)) for at, one in enumerate(later[:2]) if not _takes(reading, one, said))
+    refusals = (
+        (at, cannot.search(one.message.text)) for at, one in enumerate(later[:2]) if not _takes(reading, one, said)
+    )
     at, refused = next(((at, found) for at, found in refusals if found), (0, None))
     if refused is None:
         return None

@@ -8,7 +8,6 @@ from borax.calendars.festivals2 import TermFestival
 from borax.calendars.lunardate import LunarDate
 from dateutil.easter import EASTER_ORTHODOX, EASTER_WESTERN, easter
 
-
 _TERMS = {"qingming": "清明"}
 """Days of the solar year that move by a day."""
 
