@@ -6,6 +6,7 @@ General date libraries take seconds on their first call and read plain numbers a
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -115,16 +116,13 @@ def _first_of(day: date, m: re.Match[str]) -> date | None:
 def _in_rows(found: list[FoundDate], text: str, language: Language) -> list[FoundDate]:
     """Two days with all between them are one: "the 26th to the 30th"."""
     between = pattern(table("offline", language, "dates")["patterns"]["range"])
+    in_rows = _OF_THE_CALENDAR | {"weekday"}
     rows: list[FoundDate] = []
     for one in found:
-        last = rows[-1] if rows else None
-        if (
-            last is not None
-            and last.kind in _OF_THE_CALENDAR | {"weekday"}
-            and one.kind in _OF_THE_CALENDAR | {"weekday"}
-            and last.day < one.day
-            and between.fullmatch(text[last.end : one.start])
-        ):
+        last = rows[-1] if rows and between.fullmatch(text[rows[-1].end : one.start]) else None
+        if last is not None and last.kind == one.kind == "day_of_month" and one.day < last.day:
+            one = replace(one, day=_after(last.day, one.day.day))  # "the 9th to the 16th", said on the 11th
+        if last is not None and {last.kind, one.kind} <= in_rows and last.day < one.day:
             rows[-1] = replace(one, start=last.start, is_deadline=last.is_deadline, first=last.begins)
         else:
             rows.append(one)
@@ -138,6 +136,11 @@ def _matches(text: str, language: Language) -> tuple[tuple[re.Match[str], Words,
     rules = ((*one, table("offline", tongue, "dates")) for tongue in tongues for one in _rules(tongue))
     found = ((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
     return tuple(one for one in found if one[1]["is"] != "span" or not counts_from_event(text, *one[0].span()))
+
+
+def _after(day: date, number: int) -> date:
+    """The same month's day of a number after a day; the day itself where the month has none."""
+    return day.replace(day=number) if day.day < number <= monthrange(day.year, day.month)[1] else day
 
 
 def _told_apart(found: list[FoundDate], today: date) -> tuple[FoundDate, ...]:

@@ -51,7 +51,9 @@ def _in_its_month(reading: Reading, line: Line, start: int, bare: FoundDate, fou
         day = day or _by(spoken, bare.day, SHORTLY_BEFORE if is_far else timedelta())
     if day is None and bare.day == line.day:
         day = _day_of(later_month(line.day, 1), bare.day.day)
-    return bare if day is None or day <= bare.day else replace(bare, day=day)
+    if day is None or day <= bare.day:
+        return bare
+    return replace(bare, day=day, first=bare.first and day - (bare.day - bare.first))
 
 
 def _day_of(month: tuple[int, int], number: int) -> date | None:

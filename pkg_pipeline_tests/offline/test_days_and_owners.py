@@ -16,6 +16,7 @@ from pkg_pipeline.offline.chat_tasks import find_silent
 from pkg_pipeline.offline.found import FoundAction
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline.offline.talk_items import found, prepared
+from pkg_pipeline.offline.told_days import days_told
 from pkg_pipeline_tests.offline.chats import EMBED, chat
 
 FOLDER = Path(__file__).parent / "due_in_talk"
@@ -162,3 +163,18 @@ def test_after_midnight_a_day_is_that_of_the_memory() -> None:
     reading = prepared(read(replace(talk, timezone="Europe/Berlin")), EMBED)
     (task,) = found(reading)[1]
     assert str(task.due) == "2024-05-16"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("third week of june? like the 9th through the 16th", "en"),
+        ("третья неделя июня? с 9-го по 16-е", "ru"),
+        ("六月吧，9号到16号", "zh"),
+    ],
+)
+def test_days_in_a_row_are_of_the_month_that_the_message_names(text: str, language: Language) -> None:
+    # said on the 10th: the next 9th and the next 16th are of different months
+    reading = read(chat(("Me", text), me="Me", language=language, start=WEDNESDAY.replace(day=10, month=1)))
+    (day,) = [one for one in days_told(reading, reading.lines[0], text) if one.kind == "day_of_month"]
+    assert (str(day.begins), str(day.day)) == ("2024-06-09", "2024-06-16")

@@ -335,7 +335,12 @@ def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items
         ),
         ("梯子我周五还你", [("Me", "梯子呢"), ("Anna", "这周末一定")], "zh", SUNDAY),
         # nothing of it was said, or no day is vowed
-        ("I'll bring the ladder back on Friday", [("Me", "hello!"), ("Anna", "See you Sunday, definitely")], "en", None),
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "hello!"), ("Anna", "See you Sunday, definitely")],
+            "en",
+            None,
+        ),
         ("I'll bring the ladder back on Friday", [("Me", "and the ladder?"), ("Anna", "is Sunday ok?")], "en", None),
     ],
 )
