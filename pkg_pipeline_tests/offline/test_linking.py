@@ -327,12 +327,8 @@ def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items
             "en",
             SUNDAY,
         ),
-        (
-            "Стремянку верну в пятницу",
-            [("Me", "и где стремянка?"), ("Anna", "на выходных обязательно")],
-            "ru",
-            SUNDAY,
-        ),
+        ("Стремянку верну в пятницу", [("Me", "и где она?"), ("Anna", "на выходных точно")], "ru", None),
+        ("Верну стремянку в пятницу", [("Me", "а стремянка?"), ("Anna", "на выходных точно")], "ru", SUNDAY),
         ("梯子我周五还你", [("Me", "梯子呢"), ("Anna", "这周末一定")], "zh", SUNDAY),
         # nothing of it was said, or no day is vowed
         (
