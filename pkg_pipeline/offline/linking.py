@@ -18,6 +18,7 @@ from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
+from pkg_pipeline.offline.new_days import is_asked_of, new_days
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
@@ -65,6 +66,7 @@ def link(
     says_kept, says_again = log_odds(reading, items, met, embed)
     kept = closings(met, says_kept, least=PERHAPS)
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
+    renewed = new_days(reading, items[: len(tasks)], talk) | renewed
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
     promised = {one.sentence.text for one in found}
     kept = {i: one for i, one in kept.items() if not _is_promise(one, items[i], promised)}
@@ -76,7 +78,7 @@ def link(
         if len(new) != 1:
             continue
         old, again = items[index], items[len(tasks) + new[0]]
-        is_of_it = may_be_same(old, again) or (_is_asked_of(old, one.said) and not again.matter.things)
+        is_of_it = may_be_same(old, again) or (is_asked_of(old, one.said) and not again.matter.things)
         if one.said.says & EXCUSES or is_of_it:
             repeated[new[0]] = index
         else:
@@ -110,12 +112,6 @@ def link(
         },
         again=again,
     )
-
-
-def _is_asked_of(item: Open, said: Heard) -> bool:
-    """Whether another spoke of the item just before: "and the poster?" - "the artist is at it, on saturday"."""
-    others = (one.matter.things for one in said.before if one.line.speaker != said.line.speaker)
-    return any(things & (item.matter.things | item.things_around) for things in others)
 
 
 def _silently(

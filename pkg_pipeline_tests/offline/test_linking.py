@@ -21,6 +21,7 @@ from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import EMBED, MONDAY, chat
 
 ANNA = uuid5(NAMESPACE_URL, "Anna")
+SUNDAY = MONDAY.date() + timedelta(days=6)
 
 
 def shown(ref: str, quote: str, owner: str = "them", due: date | None = None, **more: Any) -> ShownItem:
@@ -309,3 +310,39 @@ def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items
     first, second = (shown(f"a{n}", text, due=date(2024, 3, 9 + 3 * n)) for n, text in enumerate(open_items, 1))
     assert [one.ref for one in linked(told(("Me", said), language=language), first, second).changes] == ["a1"]
     assert linked(told(("Anna", open_items[1]), language=language), first).repeats == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("promise", "said", "language", "day"),
+    [
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "no ladder on Friday then?"), ("Anna", "This weekend, definitely")],
+            "en",
+            SUNDAY,
+        ),
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "how is the ladder doing?"), ("Anna", "is Sunday all right?"), ("Me", "yes")],
+            "en",
+            SUNDAY,
+        ),
+        ("Стремянку верну в пятницу", [("Me", "и где она?"), ("Anna", "на выходных точно")], "ru", None),
+        ("Верну стремянку в пятницу", [("Me", "а стремянка?"), ("Anna", "на выходных точно")], "ru", SUNDAY),
+        ("梯子我周五还你", [("Me", "梯子呢"), ("Anna", "这周末一定")], "zh", SUNDAY),
+        # nothing of it was said, or no day is vowed
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "hello!"), ("Anna", "See you Sunday, definitely")],
+            "en",
+            None,
+        ),
+        ("I'll bring the ladder back on Friday", [("Me", "and the ladder?"), ("Anna", "is Sunday ok?")], "en", None),
+    ],
+)
+def test_a_new_day_vowed_or_granted_renews_what_was_spoken_of(
+    promise: str, said: list[tuple[str, str]], language: Language, day: date | None
+) -> None:
+    item = shown("a1", promise, due=MONDAY.date() - timedelta(days=3))
+    renewed = [one.due_date for one in linked(told(*said, language=language), item).changes if one.to == "renewed"]
+    assert renewed == ([] if day is None else [day.isoformat()])
