@@ -62,6 +62,10 @@ class AskedFor:
     wishes: frozenset[Wish] = frozenset()
     is_foreign: bool = False
 
+    def is_in_time(self, one: Candidate) -> bool:
+        """Whether it was said in a time that is named; any was, where none is."""
+        return not self.periods or any(start <= one.at < end for start, end in self.periods)
+
 
 TRANSLATED = 0.7
 """Weight of words where only those of other languages are found."""
@@ -153,7 +157,7 @@ def _priors(one: Candidate, asked: AskedFor, rules: RankingRules) -> list[tuple[
     parts: list[tuple[str, float]] = []
     if one.sender_entity_id is not None and one.sender_entity_id in asked.speakers:
         parts.append(("speaker", rules.speaker))
-    if any(start <= one.at < end for start, end in asked.periods):
+    if asked.periods and asked.is_in_time(one):
         parts.append(("period", rules.period))
     if any(within(one.at, side) for side in asked.sides):
         parts.append(("relation", rules.relation))

@@ -19,6 +19,7 @@ Wish = Literal[
     "number",
     "mail",
     "place",
+    "work",
     "time",
     "first",
     "last",
@@ -101,7 +102,7 @@ def _answers() -> dict[Wish, re.Pattern[str]]:
         "number": _LONG,
         "mail": re.compile(r"\S@\S"),
     }
-    told: Sequence[Wish] = ("place", "preference", "instruction", "newest")
+    told: Sequence[Wish] = ("place", "work", "preference", "instruction", "newest")
     looks.update({wish: _look(wish) for wish in told})
     return looks
 

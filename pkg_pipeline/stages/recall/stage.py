@@ -155,9 +155,7 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
 def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
     one = search(parts, request)
-    order = ranked(one.candidates, one.asked, parts.settings.ranking)
-    if not one.asked.periods:
-        order = newest_first(order, one.asked.wishes, one.asked.speakers)
+    order = newest_first(ranked(one.candidates, one.asked, parts.settings.ranking), one.asked)
     return Found(tuple(order), one.mode, one.model, one.warnings)
 
 
