@@ -1,8 +1,8 @@
 """Which of several values about the same matter is the newest: a question for what holds now is answered by it first.
 
 A matter is a stretch of a chat that the question is about; a piece is of it where the words of the question stand in it
-or near it. Values are of one kind where they are sums of like size, or places, hours, ways to reach one speaker. What
-stands as a decision or fact is agreed (what no longer stands is not searched), so it speaks for its messages.
+or near it. Values are of one kind where they are sums of like size, or places, hours, ways to reach one speaker. Of
+offers that follow one another in a talk the last is what was agreed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from pkg_pipeline.memory.recall.ranking import AskedFor
-from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
+from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, Ranked
 from pkg_pipeline.memory.recall.wishes import Wish, answers, asks, names_time, sums
 
 VALUES: Final[tuple[Wish, ...]] = ("mail", "number", "place", "work", "time", "amount")
@@ -27,22 +27,23 @@ NEAR = 0.6
 """Share of the best around a piece in its weight, its own being the rest."""
 COMPANY = 0.3
 CHANGED = 0.1
-HELD = 0.2
 HALF_TOLD = 0.15
-"""What pieces gain in chats of those who are meant, where they say that something is new, and where a decision or fact
-rests on them; what they lose that say only half of what is asked for. A best score is 1.
+"""What pieces gain in chats of those who are meant and where they say that something is new, and lose that say only
+half of what is asked for; a best score being 1.
 """
-STANDING: Final[frozenset[ChunkSource]] = frozenset({"decision", "fact"})
 SAME_MATTER = 0.35
 """How far below the best piece another is of the same matter."""
 LIKE_SIZE = 1.5
-"""Sums that differ by a bigger factor are sums of different things."""
+OFFERED = 1.3
+"""Sums that differ by a bigger factor are sums of different things, or no offers for the same."""
+ANSWERED = 3
+"""An offer is answered by another within so many pieces."""
 
 
 def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
-    """The newest value of the matter goes first, older ones follow in their places, marked where they differ.
+    """The newest value of the matter goes first, older ones are marked where they differ.
 
-    All else stays. As given where nothing is asked for that may have changed, or the first or all of something. Where a
+    All stay in their order. As given where nothing is asked for that may have changed, or the first or all of something. Where a
     time is named, the newest of that time.
     """
     wanted = asked.wishes
@@ -53,14 +54,14 @@ def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
     found = _same_matter(looked_at, kinds, _weights(looked_at, asked.speakers))
     if not found:
         return list(order)
-    newest = sorted(found, key=lambda entry: (entry.candidate.at, entry.candidate.no), reverse=True)
-    told = sums(newest[0].candidate.text) if "amount" in kinds else frozenset[float]()
-    older = iter([replace(entry, is_before=not told & sums(entry.candidate.text)) for entry in newest[1:]])
-    kept = {entry.candidate.id for entry in found}
-    places = [place for place, entry in enumerate(order) if entry.candidate.id in kept]
-    # the newest leads, older ones follow where any of them stood
-    rest = [next(older) if place in places else one for place, one in enumerate(order) if place != places[0]]
-    return [newest[0], *rest]
+    newest = max(found, key=lambda entry: (entry.candidate.at, entry.candidate.no))
+    if "amount" in kinds:
+        offers = _answers_to(newest, order)
+        found, newest = [*found, *offers], (offers or [newest])[-1]
+    told = sums(newest.candidate.text) if "amount" in kinds else frozenset[float]()
+    older = {entry.candidate.id for entry in found if not told & sums(entry.candidate.text)}
+    rest = [replace(one, is_before=one.candidate.id in older) for one in order if one is not newest]
+    return [newest, *rest]
 
 
 def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
@@ -80,25 +81,16 @@ def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
 
 
 def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequence[float]) -> list[Ranked]:
-    """The values of these kinds that are about the same as the likeliest; empty without one.
-
-    What stands as a decision or fact speaks for the messages that it rests on, and for itself where none is found.
-    """
-    said = {key for entry in order if entry.candidate.source in SPOKEN for key in entry.candidate.message_ids}
-    standing = [entry.candidate for entry in order if entry.candidate.source in STANDING]
-    held = {key for one in standing for key in one.message_ids}
+    """The values of these kinds that are about the same as the likeliest; empty without one."""
     found: list[tuple[float, int]] = []
     best = 0.0
     for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
-        if found and weights[place] + CHANGED + HELD < best - SAME_MATTER:
+        if found and weights[place] + CHANGED < best - SAME_MATTER:
             break
         one = order[place].candidate
-        is_held = not held.isdisjoint(one.message_ids)
-        if one.source not in SPOKEN and (one.source not in STANDING or not said.isdisjoint(one.message_ids)):
+        if one.source not in SPOKEN or asks(one.text) or not (share := _told(kinds, one.text)):
             continue
-        if asks(one.text) or not (share := _told(kinds, one.text)):
-            continue
-        weight = weights[place] + CHANGED * answers("newest", one.text) + HELD * is_held - HALF_TOLD * (1 - share)
+        weight = weights[place] + CHANGED * answers("newest", one.text) - HALF_TOLD * (1 - share)
         found.append((weight, place))
         best = max(best, weight)
     if not found:
@@ -106,6 +98,26 @@ def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequen
     first = order[max(found)[1]].candidate
     alike = [order[place] for weight, place in found if weight >= best - SAME_MATTER]
     return [entry for entry in alike if _alike(kinds, entry.candidate, first)]
+
+
+def _answers_to(offer: Ranked, order: Sequence[Ranked]) -> list[Ranked]:
+    """The sums offered behind it in its talk, each soon after the one before."""
+    talk = offer.candidate.interaction_id
+    behind = {
+        entry.candidate.no: entry
+        for entry in order
+        if entry.candidate.interaction_id == talk and entry.candidate.source in SPOKEN and not asks(entry.candidate.text)
+    }
+    found: list[Ranked] = []
+    last = offer.candidate
+    while near := [
+        behind[no]
+        for no in range(last.no + 1, last.no + 1 + ANSWERED)
+        if no in behind and _are_like(last, behind[no].candidate, OFFERED)
+    ]:
+        found.append(near[0])
+        last = near[0].candidate
+    return found
 
 
 def _told(kinds: Sequence[Wish], text: str) -> float:
@@ -126,7 +138,9 @@ def _alike(kinds: Sequence[Wish], one: Candidate, other: Candidate) -> bool:
         return False
     if kinds[0] in OF_A_SPEAKER:
         return one.sender_entity_id == other.sender_entity_id
-    mine, theirs = sums(one.text), sums(other.text)
-    if "amount" not in kinds or not (mine and theirs):
-        return kinds != ("amount",)
-    return any(1 / LIKE_SIZE <= this / that <= LIKE_SIZE for this in mine for that in theirs)
+    is_sum = "amount" in kinds and (kinds == ("amount",) or bool(sums(one.text) and sums(other.text)))
+    return not is_sum or _are_like(one, other, LIKE_SIZE)
+
+
+def _are_like(one: Candidate, other: Candidate, factor: float) -> bool:
+    return any(1 / factor <= mine / theirs <= factor for mine in sums(one.text) for theirs in sums(other.text))

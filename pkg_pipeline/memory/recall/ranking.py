@@ -12,8 +12,9 @@ from datetime import datetime
 from math import log1p
 from uuid import UUID
 
+from pkg_pipeline.memory.languages.scripts import script_in
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
-from pkg_pipeline.memory.recall.wishes import Wish, answers
+from pkg_pipeline.memory.recall.wishes import Wish, answers, says_little
 
 LOOKS: Mapping[Wish, float] = {
     "amount": 0.3,
@@ -33,7 +34,7 @@ class RankingRules:
     ``speaker``, ``period``: named in the question. ``dated``: has a date where one is asked for. ``relation``: on the
     right side of a named event. ``looks``: like an answer, by what is asked for. ``derived``: a summary or item.
     ``repeat``: penalty per further chunk of an interaction, times log of their number. ``neighbours``: share of what is
-    found around it in its conversation.
+    found around it in its conversation. ``alone``: penalty of what says little and does not follow what is found.
     """
 
     lexical: float = 0.6
@@ -46,6 +47,7 @@ class RankingRules:
     derived: Mapping[ChunkSource, float] | None = None
     repeat: float = 0.015
     neighbours: float = 0.3
+    alone: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,15 @@ NEARER = 0.8
 FOUND_SHARE = 0.5
 FEW_SPEAKERS = 8
 """Where more speak at once, several talks lie between one another, and neighbours say less."""
+NO_BEARING, NO_BEARING_ELSEWHERE = 0.15, 0.35
+"""Shares of the best score from which a piece bears on the question without a word of it; and one in another script."""
+WORDED = 0.15
+"""Share of the best piece's words from which a piece has words of the question."""
+BEST = 10
+"""Pieces whose scripts tell in which one it was talked about."""
+LED_TO = frozenset({"speaker", "period"})
+NEXT = 0.0001
+"""How far behind the piece before it one that says little comes."""
 DATED_SCORE = 0.3
 """Importance of a message with only a date (P15)."""
 
@@ -96,16 +107,39 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
             if lent:
                 parts.append(("neighbours", rules.neighbours * lent))
     wanted: list[tuple[Wish, float]] = [(wish, weight) for wish, weight in rules.looks.items() if wish in asked.wishes]
-    scored: list[Ranked] = []
     names_any = bool(asked.speakers or asked.periods or asked.sides or asked.asks_when or rules.derived)
     for one, parts in zip(candidates, found, strict=True):
         if names_any:
             parts += _priors(one, asked, rules)
         if looks := sum(weight for wish, weight in wanted if answers(wish, one.text)):
             parts.append(("looks", looks))
-        scored.append(Ranked(one, _sum(parts), tuple(parts)))
+    if rules.alone > 0:
+        _behind_what_they_answer(candidates, found, rules.alone)
+    scored = [Ranked(one, _sum(parts), tuple(parts)) for one, parts in zip(candidates, found, strict=True)]
     scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), entry.candidate.id.int))
     return _spread(scored, rules.repeat)
+
+
+def _behind_what_they_answer(
+    candidates: Sequence[Candidate], found: Sequence[list[tuple[str, float]]], alone: float
+) -> None:
+    """Puts each piece that says little behind the one before it, or ``alone`` lower where that is not found.
+
+    "Same", "lol" are found by what is around them and by who says them; they tell something only where the one before
+    is printed too.
+    """
+    places = {
+        (one.interaction_id, one.no): place
+        for place, one in enumerate(candidates)
+        if one.source in SPOKEN and not says_little(one.text)
+    }
+    for place, one in enumerate(candidates):
+        if one.source not in SPOKEN or (one.interaction_id, one.no) in places:
+            continue
+        before = places.get((one.interaction_id, one.no - 1))
+        lost = alone if before is None else max(0.0, _sum(found[place]) - _sum(found[before]) + NEXT)
+        if lost:
+            found[place].append(("little", -lost))
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> float:
@@ -186,3 +220,27 @@ def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
         weighed.append((repeat * log1p(before) - entry.score, place))
         heard[talk] = before + 1
     return [scored[place] for _, place in sorted(weighed)]
+
+
+def bearing(order: Sequence[Ranked], question: str) -> list[Ranked]:
+    """All but what shares next to no word with the question and scores little: it fills a block and says nothing to it.
+
+    What is in another script has to score more where the best pieces are in the question's, unless a name or time that
+    it has leads to it.
+    """
+    best = max((entry.score for entry in order), default=0.0)
+    worded = WORDED * max((entry.candidate.lexical for entry in order), default=0.0)
+    here = script_in(question)
+    is_told_here = sum(script_in(entry.candidate.text) == here for entry in order[:BEST]) > BEST / 2
+
+    def bears(entry: Ranked) -> bool:
+        share = entry.score / best if best > 0 else 1.0
+        if share >= NO_BEARING_ELSEWHERE or entry.candidate.lexical > worded:
+            return True
+        return share >= NO_BEARING and (
+            not is_told_here
+            or script_in(entry.candidate.text) in ("", here)
+            or any(name in LED_TO for name, _ in entry.parts)
+        )
+
+    return [entry for entry in order if bears(entry)]
