@@ -31,7 +31,7 @@ HALF_TOLD = 0.15
 """What pieces gain in chats of those who are meant and where they say that something is new, and lose that say only
 half of what is asked for; a best score being 1.
 """
-SAME_MATTER = 0.35
+SAME_MATTER = 0.4
 """How far below the best piece another is of the same matter."""
 LIKE_SIZE = 1.5
 OFFERED = 1.3
@@ -41,9 +41,9 @@ ANSWERED = 3
 
 
 def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
-    """The newest value of the matter goes first, older ones are marked where they differ.
+    """The newest value of the matter goes first, older ones follow in their places, marked where they differ.
 
-    All stay in their order. As given where nothing is asked for that may have changed, or the first or all of something. Where a
+    All else stays. As given where nothing is asked for that may have changed, or the first or all of something. Where a
     time is named, the newest of that time.
     """
     wanted = asked.wishes
@@ -54,14 +54,19 @@ def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
     found = _same_matter(looked_at, kinds, _weights(looked_at, asked.speakers))
     if not found:
         return list(order)
-    newest = max(found, key=lambda entry: (entry.candidate.at, entry.candidate.no))
+    newest = sorted(found, key=lambda entry: (entry.candidate.at, entry.candidate.no), reverse=True)
     if "amount" in kinds:
-        offers = _answers_to(newest, order)
-        found, newest = [*found, *offers], (offers or [newest])[-1]
-    told = sums(newest.candidate.text) if "amount" in kinds else frozenset[float]()
-    older = {entry.candidate.id for entry in found if not told & sums(entry.candidate.text)}
-    rest = [replace(one, is_before=one.candidate.id in older) for one in order if one is not newest]
-    return [newest, *rest]
+        offers = [one for one in _answers_to(newest[0], order) if one not in newest]
+        newest = [*offers[::-1], *newest]
+    told = sums(newest[0].candidate.text) if "amount" in kinds else frozenset[float]()
+    older = iter([replace(entry, is_before=not told & sums(entry.candidate.text)) for entry in newest[1:]])
+    kept = {entry.candidate.no for entry in newest}
+    places = [place for place, entry in enumerate(order) if entry.candidate.no in kept]
+    # the newest leads, older ones follow where any of them stood
+    rest = [
+        next(older) if entry.candidate.no in kept else entry for entry in [*order[: places[0]], *order[places[0] + 1 :]]
+    ]
+    return [newest[0], *rest]
 
 
 def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
@@ -82,7 +87,7 @@ def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
 
 def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequence[float]) -> list[Ranked]:
     """The values of these kinds that are about the same as the likeliest; empty without one."""
-    found: list[tuple[float, int]] = []
+    found: list[tuple[float, int, float]] = []
     best = 0.0
     for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
         if found and weights[place] + CHANGED < best - SAME_MATTER:
@@ -91,33 +96,38 @@ def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequen
         if one.source not in SPOKEN or asks(one.text) or not (share := _told(kinds, one.text)):
             continue
         weight = weights[place] + CHANGED * answers("newest", one.text) - HALF_TOLD * (1 - share)
-        found.append((weight, place))
+        found.append((weight, place, share))
         best = max(best, weight)
     if not found:
         return []
     first = order[max(found)[1]].candidate
-    alike = [order[place] for weight, place in found if weight >= best - SAME_MATTER]
-    return [entry for entry in alike if _alike(kinds, entry.candidate, first)]
+    alike = [
+        (share, order[place])
+        for weight, place, share in found
+        if weight >= best - SAME_MATTER and _alike(kinds, order[place].candidate, first)
+    ]
+    most = max(share for share, _ in alike)
+    return [entry for share, entry in alike if share == most]
 
 
 def _answers_to(offer: Ranked, order: Sequence[Ranked]) -> list[Ranked]:
     """The sums offered behind it in its talk, each soon after the one before."""
-    talk = offer.candidate.interaction_id
-    behind = {
-        entry.candidate.no: entry
-        for entry in order
-        if entry.candidate.interaction_id == talk and entry.candidate.source in SPOKEN and not asks(entry.candidate.text)
-    }
+    by_no = {entry.candidate.no: entry for entry in order}
     found: list[Ranked] = []
     last = offer.candidate
     while near := [
-        behind[no]
+        by_no[no]
         for no in range(last.no + 1, last.no + 1 + ANSWERED)
-        if no in behind and _are_like(last, behind[no].candidate, OFFERED)
+        if no in by_no and _is_answer(by_no[no].candidate, last)
     ]:
         found.append(near[0])
         last = near[0].candidate
     return found
+
+
+def _is_answer(one: Candidate, offer: Candidate) -> bool:
+    is_of_talk = one.source in SPOKEN and one.interaction_id == offer.interaction_id
+    return is_of_talk and not asks(one.text) and _are_like(one, offer, OFFERED)
 
 
 def _told(kinds: Sequence[Wish], text: str) -> float:

@@ -128,16 +128,17 @@ def _behind_what_they_answer(
     "Same", "lol" are found by what is around them and by who says them; they tell something only where the one before
     is printed too.
     """
-    places = {
-        (one.interaction_id, one.no): place
-        for place, one in enumerate(candidates)
-        if one.source in SPOKEN and not says_little(one.text)
+    telling = {
+        one.no: place for place, one in enumerate(candidates) if one.source in SPOKEN and not says_little(one.text)
     }
     for place, one in enumerate(candidates):
-        if one.source not in SPOKEN or (one.interaction_id, one.no) in places:
+        if one.source not in SPOKEN or one.no in telling:
             continue
-        before = places.get((one.interaction_id, one.no - 1))
-        lost = alone if before is None else max(0.0, _sum(found[place]) - _sum(found[before]) + NEXT)
+        before = telling.get(one.no - 1)
+        if before is not None and candidates[before].interaction_id == one.interaction_id:
+            lost = max(0.0, _sum(found[place]) - _sum(found[before]) + NEXT)
+        else:
+            lost = alone
         if lost:
             found[place].append(("little", -lost))
 
