@@ -47,7 +47,7 @@ class RankingRules:
     derived: Mapping[ChunkSource, float] | None = None
     repeat: float = 0.015
     neighbours: float = 0.3
-    alone: float = 0.5
+    alone: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
