@@ -39,6 +39,6 @@ def is_han(word: str) -> bool:
 
 
 def script_in(text: str) -> str:
-    """The script of a text; of several, Han before Cyrillic before Latin, since Latin names stand in any. Empty: none."""
+    """The script of a text; of several Han, then Cyrillic, since Latin names stand in any. Empty: none."""
     looks = ("han", _HAN_FIRST), ("cyrillic", _CYRILLIC_FIRST), ("latin", _LATIN_FIRST)
     return next((name for name, letters in looks if letters.search(text)), "")

@@ -50,7 +50,7 @@ def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
     looked_at = [one for one in order[:MOST_LOOKED_AT] if asked.is_in_time(one.candidate)]
     if not looked_at or not wanted & HOLDS_NOW or wanted & {"first", "list"}:
         return list(order)
-    kinds = tuple(one for one in VALUES if one in wanted)
+    kinds: tuple[Wish, ...] = tuple(one for one in VALUES if one in wanted)
     found = _same_matter(looked_at, kinds, _weights(looked_at, asked.speakers))
     if not found:
         return list(order)
