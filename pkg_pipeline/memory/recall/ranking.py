@@ -77,10 +77,9 @@ NEARER = 0.8
 FOUND_SHARE = 0.5
 FEW_SPEAKERS = 8
 """Where more speak at once, several talks lie between one another, and neighbours say less."""
-NO_BEARING, NO_BEARING_ELSEWHERE = 0.15, 0.35
-"""Shares of the best score from which a piece bears on the question without a word of it; and one in another script."""
+ELSEWHERE = 0.35
 WORDED = 0.15
-"""Share of the best piece's words from which a piece has words of the question."""
+"""Shares of the best score, or of the best words, from which a piece in another script bears on the question."""
 BEST = 10
 """Pieces whose scripts tell in which one it was talked about."""
 LED_TO = frozenset({"speaker", "period"})
@@ -224,24 +223,19 @@ def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
 
 
 def bearing(order: Sequence[Ranked], question: str) -> list[Ranked]:
-    """All but what shares next to no word with the question and scores little: it fills a block and says nothing to it.
-
-    What is in another script has to score more where the best pieces are in the question's, unless a name or time that
-    it has leads to it.
+    """All but what is in another script than the question and the best pieces, unless it scores well, shares words with
+    the question, or a name or time of the question leads to it: it would fill a block and say nothing to it.
     """
-    best = max((entry.score for entry in order), default=0.0)
-    worded = WORDED * max((entry.candidate.lexical for entry in order), default=0.0)
     here = script_in(question)
-    is_told_here = sum(script_in(entry.candidate.text) == here for entry in order[:BEST]) > BEST / 2
-
-    def bears(entry: Ranked) -> bool:
-        share = entry.score / best if best > 0 else 1.0
-        if share >= NO_BEARING_ELSEWHERE or entry.candidate.lexical > worded:
-            return True
-        return share >= NO_BEARING and (
-            not is_told_here
-            or script_in(entry.candidate.text) in ("", here)
-            or any(name in LED_TO for name, _ in entry.parts)
-        )
-
-    return [entry for entry in order if bears(entry)]
+    if sum(script_in(entry.candidate.text) == here for entry in order[:BEST]) <= BEST / 2:
+        return list(order)
+    least = ELSEWHERE * order[0].score
+    worded = WORDED * max(entry.candidate.lexical for entry in order)
+    return [
+        entry
+        for entry in order
+        if entry.score >= least
+        or entry.candidate.lexical > worded
+        or any(name in LED_TO for name, _ in entry.parts)
+        or script_in(entry.candidate.text) in ("", here)
+    ]

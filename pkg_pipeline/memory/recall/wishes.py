@@ -33,9 +33,8 @@ KEPT_TEXTS = 8_192
 """Pieces that many questions find are looked at once."""
 
 LITTLE_CHARS = 60
-FEW_WORDS = 3.2
-HAN_A_WORD = 1.6
-"""A text of three words, or five Chinese characters, says little."""
+FEW_WORDS = 3
+"""A text of three words, or three Chinese characters, says little."""
 
 _CONTENT = re.compile(r"[\d@\[]|[一二三四五六七八九十百千万两]{2,}")
 _WORDS = re.compile(rf"[^\W\d_{HAN}]+")
@@ -80,7 +79,7 @@ def says_little(text: str) -> bool:
     """Whether a text has so few words, and no figure, address or file, that it tells nothing alone."""
     if len(text) > LITTLE_CHARS or _CONTENT.search(text):
         return False
-    return len(_WORDS.findall(text)) + len(_HAN.findall(text)) / HAN_A_WORD <= FEW_WORDS
+    return len(_WORDS.findall(text)) + len(_HAN.findall(text)) <= FEW_WORDS
 
 
 @lru_cache(KEPT_TEXTS)
