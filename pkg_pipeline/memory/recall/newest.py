@@ -1,8 +1,7 @@
 """Which of several values about the same matter is the newest: a question for what holds now is answered by it first.
 
 A matter is a stretch of a chat that the question is about; a piece is of it where the words of the question stand in it
-or near it. Values are of one kind where they are sums of like size, or places, hours, ways to reach one speaker. Of
-offers that follow one another in a talk the last is what was agreed.
+or near it. Values are of one kind where they are sums of like size, or places, hours, ways to reach one speaker.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ half of what is asked for; a best score being 1.
 SAME_MATTER = 0.4
 """How far below the best piece another is of the same matter."""
 LIKE_SIZE = 1.5
-OFFERED = 1.3
-"""Sums that differ by a bigger factor are sums of different things, or no offers for the same."""
-ANSWERED = 3
-"""An offer is answered by another within so many pieces."""
+"""Sums that differ by a bigger factor are sums of different things."""
 
 
 def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
@@ -55,9 +51,6 @@ def newest_first(order: Sequence[Ranked], asked: AskedFor) -> list[Ranked]:
     if not found:
         return list(order)
     newest = sorted(found, key=lambda entry: (entry.candidate.at, entry.candidate.no), reverse=True)
-    if "amount" in kinds:
-        offers = [one for one in _answers_to(newest[0], order) if one not in newest]
-        newest = [*offers[::-1], *newest]
     told = sums(newest[0].candidate.text) if "amount" in kinds else frozenset[float]()
     older = iter([replace(entry, is_before=not told & sums(entry.candidate.text)) for entry in newest[1:]])
     kept = {entry.candidate.no for entry in newest}
@@ -87,7 +80,7 @@ def _weights(order: Sequence[Ranked], meant: frozenset[UUID]) -> list[float]:
 
 def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequence[float]) -> list[Ranked]:
     """The values of these kinds that are about the same as the likeliest; empty without one."""
-    found: list[tuple[float, int, float]] = []
+    found: list[tuple[float, int]] = []
     best = 0.0
     for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
         if found and weights[place] + CHANGED < best - SAME_MATTER:
@@ -96,38 +89,13 @@ def _same_matter(order: Sequence[Ranked], kinds: Sequence[Wish], weights: Sequen
         if one.source not in SPOKEN or asks(one.text) or not (share := _told(kinds, one.text)):
             continue
         weight = weights[place] + CHANGED * answers("newest", one.text) - HALF_TOLD * (1 - share)
-        found.append((weight, place, share))
+        found.append((weight, place))
         best = max(best, weight)
     if not found:
         return []
     first = order[max(found)[1]].candidate
-    alike = [
-        (share, order[place])
-        for weight, place, share in found
-        if weight >= best - SAME_MATTER and _alike(kinds, order[place].candidate, first)
-    ]
-    most = max(share for share, _ in alike)
-    return [entry for share, entry in alike if share == most]
-
-
-def _answers_to(offer: Ranked, order: Sequence[Ranked]) -> list[Ranked]:
-    """The sums offered behind it in its talk, each soon after the one before."""
-    by_no = {entry.candidate.no: entry for entry in order}
-    found: list[Ranked] = []
-    last = offer.candidate
-    while near := [
-        by_no[no]
-        for no in range(last.no + 1, last.no + 1 + ANSWERED)
-        if no in by_no and _is_answer(by_no[no].candidate, last)
-    ]:
-        found.append(near[0])
-        last = near[0].candidate
-    return found
-
-
-def _is_answer(one: Candidate, offer: Candidate) -> bool:
-    is_of_talk = one.source in SPOKEN and one.interaction_id == offer.interaction_id
-    return is_of_talk and not asks(one.text) and _are_like(one, offer, OFFERED)
+    alike = [order[place] for weight, place in found if weight >= best - SAME_MATTER]
+    return [entry for entry in alike if _alike(kinds, entry.candidate, first)]
 
 
 def _told(kinds: Sequence[Wish], text: str) -> float:
@@ -148,9 +116,6 @@ def _alike(kinds: Sequence[Wish], one: Candidate, other: Candidate) -> bool:
         return False
     if kinds[0] in OF_A_SPEAKER:
         return one.sender_entity_id == other.sender_entity_id
-    is_sum = "amount" in kinds and (kinds == ("amount",) or bool(sums(one.text) and sums(other.text)))
-    return not is_sum or _are_like(one, other, LIKE_SIZE)
-
-
-def _are_like(one: Candidate, other: Candidate, factor: float) -> bool:
-    return any(1 / factor <= mine / theirs <= factor for mine in sums(one.text) for theirs in sums(other.text))
+    if "amount" not in kinds or (kinds != ("amount",) and not (sums(one.text) and sums(other.text))):
+        return True
+    return any(1 / LIKE_SIZE <= mine / theirs <= LIKE_SIZE for mine in sums(one.text) for theirs in sums(other.text))
