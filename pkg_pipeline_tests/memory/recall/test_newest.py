@@ -122,7 +122,7 @@ def test_what_says_that_something_changed_may_lead_where_no_value_is_asked_for()
 
 
 def test_who_asks_for_two_things_is_rather_told_both() -> None:
-    order = [told(1, "42,000 from 1 April", 2.0), told(5, "see you on 4 May", 1.3)]
+    order = [told(1, "42,000 from 1 April", 2.0), told(5, "see you on 4 May", 1.5)]
     assert numbers(newest_first(order, frozenset({"newest", "amount", "time"}), NOBODY)) == [1, 5]
     assert numbers(newest_first(order, frozenset({"newest", "time"}), NOBODY)) == [5, 1]
 
