@@ -107,7 +107,7 @@ SELECT kind, id, reason, source, chat FROM (
     UNION ALL
     SELECT 'message', m.external_id, CASE WHEN m.deleted_at IS NULL THEN 'not_kept' ELSE 'withheld' END, m.sent_at, c.source, c.external_id
     FROM interaction_participants p JOIN interactions i ON i.id = p.interaction_id JOIN chats c ON c.id = i.chat_id
-    JOIN messages m ON m.chat_id = i.chat_id AND m.interaction_id = i.id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+    JOIN messages m ON m.chat_id = i.chat_id AND m.kind = 'message' AND m.sent_at BETWEEN i.started_at AND i.ended_at
     WHERE p.entity_id = %(entity)s AND m.sent_at <= %(as_of)s AND m.imported_at <= %(known)s
       AND (m.deleted_at > %(known)s OR m.deleted_at IS NULL AND m.reworded_at > %(known)s AND NOT EXISTS (
           SELECT FROM message_revisions r
