@@ -66,3 +66,8 @@ BEGIN ATOMIC
 END;
 
 DROP FUNCTION interaction_of;
+CREATE OR REPLACE FUNCTION own_words(content text, own int[]) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN own IS NULL THEN content ELSE coalesce((
+        SELECT string_agg(substr(content, own[i] + 1, own[i + 1] - own[i]), E'\n' ORDER BY i)
+        FROM generate_series(1, cardinality(own), 2) AS g (i)), '') END;
+DROP FUNCTION cut_words;
