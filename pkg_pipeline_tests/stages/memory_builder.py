@@ -96,10 +96,7 @@ class MemoryBuilder(ItemBuilder):
         chat_id, kind, _ = self.chats[chat]
         interaction = made_id("interaction", chat, started_at)
         times = [started_at + timedelta(minutes=one.minute) for one in said]
-        ids = [
-            self._message(chat, place, one, at)
-            for place, (one, at) in enumerate(zip(said, times, strict=True))
-        ]
+        ids = [self._message(chat, place, one, at) for place, (one, at) in enumerate(zip(said, times, strict=True))]
         if not sessionised:
             return interaction
         self.insert(

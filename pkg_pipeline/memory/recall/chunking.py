@@ -23,7 +23,7 @@ REACH_PASSAGES: Final = 2
 LENT_WORDS: Final = 25
 """Words of context from each: its end before, its beginning behind."""
 HASH_CHARS: Final = 12
-"""Of the hashes of a chunk, 48 bits: they tell whether it changed, and stand in every row. Vectors fit a page by seven."""
+"""Of the hashes of a chunk, 48 bits: they tell whether it changed, and stand in every row (seven vectors a page)."""
 _SPEAKER_WORDS: Final = 12
 
 

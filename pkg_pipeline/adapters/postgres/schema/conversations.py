@@ -237,7 +237,8 @@ MESSAGE_TEXTS = view(
     "message_texts",
     MESSAGES,
     "id chat_id external_id sender_entity_id sent_at imported_at edited_at deleted_at token_count importance_score"
-    " importance_reason is_outgoing kind role reply_to content_hash is_archived archived_at archived_month content parts",
+    " importance_reason is_outgoing kind role reply_to content_hash is_archived archived_at archived_month content"
+    " parts",
     column("interaction_id", Uuid()),
 )
 
