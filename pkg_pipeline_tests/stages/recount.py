@@ -57,7 +57,8 @@ CHECKS = {
     "what belongs to somebody is live, in its interaction, at its time": """
         SELECT b.* FROM message_entities b JOIN messages m ON m.id = b.message_id
         WHERE m.deleted_at IS NOT NULL OR m.kind <> 'message'
-           OR b.interaction_id IS DISTINCT FROM interaction_of(m.kind, m.chat_id, m.sent_at) OR b.sent_at <> m.sent_at""",
+           OR b.interaction_id IS DISTINCT FROM interaction_of(m.kind, m.chat_id, m.sent_at)
+           OR b.sent_at <> m.sent_at""",
     "running totals are sums of the participants": """
         WITH days AS (
             SELECT entity_id, (started_at AT TIME ZONE 'UTC')::date AS day, sum(message_count) AS messages,
