@@ -1,6 +1,4 @@
-"""To which interaction a message belongs follows from its time, so its row is not written again when a chat is cut.
-Going back writes it into the rows.
-"""
+"""What derived rows were before they were written over (B11). Going back forgets it."""
 
 from pathlib import Path
 

@@ -54,12 +54,13 @@ CREATE OR REPLACE FUNCTION participants_known(entity uuid, known timestamptz)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT i.id, min(m.sent_at), max(m.sent_at), count(*) FILTER (WHERE w.is_own),
-           coalesce(sum(m.token_count) FILTER (WHERE w.is_own), 0)::bigint
+           coalesce(sum(coalesce(t.token_count, m.token_count)) FILTER (WHERE w.is_own), 0)::bigint
     FROM interaction_participants p
     JOIN interactions i ON i.id = p.interaction_id
     JOIN chats c ON c.id = i.chat_id
     JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message'
         AND m.imported_at <= known
+    LEFT JOIN LATERAL words_known(m.id, m.reworded_at, known) AS t ON true
     CROSS JOIN LATERAL (
         SELECT (m.deleted_at IS NULL OR m.deleted_at > known)
                AND (c.kind = 'direct' OR m.sender_entity_id = ANY(accounts_of(p.entity_id))
