@@ -2,36 +2,37 @@
 
 Of every second kept promise (``PARTS``) the messages that keep it are taken out, with what echoes them: what the same
 speaker says with them, the answers to them, and later words of the thing that tell of it as done. Questions and what
-opens, renews or closes other items stay. ``python -m training.without_evidence [-v]``: how many of a hundred such
-promises that the reader found are told as done, or as perhaps done, in accounts left out.
+opens, renews or closes other items stay. Closings are learned from them as counterexamples, and
+``closed_by_nothing`` counts what is closed there.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
-from pkg_pipeline.memory.items.records import ReadingInput
+import numpy as np
+
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.offline.closing_context import DAYS, LATE, NO_DUE_DAY
 from pkg_pipeline.offline.evidence import claims
+from pkg_pipeline.offline.judging import Met, meet
+from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.matters import things_of_text
 from pkg_pipeline.offline.plain_characters import plain_talk
 from pkg_pipeline.offline.reading import Reading, read
-from pkg_pipeline.offline.talk_items import items_as_written
-from pkg_pipeline.prompts import conversation_reading as prompt
-from training import accounts, closing_trees, left_out
-from training.open_lists import matched, moments, shown_at, true_at
-from training.standing import Read, as_read
-from training.vectors import embed
-from training.whole_accounts import read_account
+from training import left_out
+from training.standing import Read, Walk, as_read, walks
 from training.worlds import Label, World
 
 PARTS = 2
 """A promise loses its evidence in one of so many copies of its world; in the others its neighbours do."""
 ECHO = 3
 """Lines after the evidence that may answer it."""
+FORGOTTEN = 35, 60
+"""Days since it was due, or without a day since it was said, after which nobody waits for a promise."""
 TELLS = frozenset({"finished", "received", "thanks", "praise", "there"})
 
 
@@ -118,65 +119,19 @@ def read_cut(cut: Cut, talk: SummaryInput) -> Read:
         return as_read(reading_of(cut, talk))
 
 
-@dataclass
-class Count:
-    """Promises whose evidence is gone: in all, found, told as done, as perhaps done."""
-
-    promises: int = 0
-    found: int = 0
-    done: int = 0
-    perhaps: int = 0
-
-    def __str__(self) -> str:
-        of = max(1, self.found) / 100
-        share = f"done {self.done / of:.0f}, perhaps done {self.perhaps / of:.0f} of 100 found"
-        return f"{share} ({self.done} and {self.perhaps} of {self.found}; {self.promises} promises)"
-
-
-def judge(cut: Cut, counts: Mapping[str, Count], wrong: list[str]) -> None:
-    def reader(source: ReadingInput) -> prompt.Answer:
-        talk = source.talks[0]
-        fold = left_out.prepared()[talk.interaction_id].fold
-        with left_out.without(fold), closing_trees.left_out(fold):
-            return items_as_written(talk, plain_talk(talk), reading_of(cut, talk), source.shown, embed)
-
-    account = read_account(cut.world, reader)
-    now = moments(account)[0]
-    shown, true = shown_at(account, now), list(true_at(account, now))
-    of_label = {j: shown[i] for i, j in matched(shown, true).items()}
-    for j, one in enumerate(true):
-        if one.label.ref not in cut.wanting or one.label.is_optional:
-            continue
-        found = of_label.get(j)
-        status = None if found is None else found.status
-        for key in (cut.world.language, "all"):
-            counts[key].promises += 1
-            counts[key].found += found is not None
-            counts[key].done += status == "done"
-            counts[key].perhaps += status == "perhaps_done"
-        if found is not None and status in ("done", "perhaps_done"):
-            wrong.append(f"{status} | {cut.world.name} | {found.item.states[0].text} <- {found.item.now.quote}")
-
-
-def judged(of: Iterable[World]) -> tuple[Mapping[str, Count], list[str]]:
-    counts = {key: Count() for key in ("all", "en", "ru", "zh")}
-    wrong: list[str] = []
+def without_evidence(
+    of: Iterable[World], rows: Callable[[World, Walk, Sequence[Met]], Floats]
+) -> Iterator[tuple[World, Floats]]:
+    """Pairs of kept promises, where nothing shows it, with all messages of a talk, by ``rows`` of all pairs."""
     for world in of:
         for cut in cuts(world):
-            judge(cut, counts, wrong)
-    return counts, wrong
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-v", "--verbose", action="store_true")
-    given = parser.parse_args()
-    counts, wrong = judged(accounts.load())
-    for key, one in counts.items():
-        print(f"without evidence, {key}: {one}")
-    if given.verbose:
-        print(*sorted(wrong), sep="\n")
-
-
-if __name__ == "__main__":
-    main()
+            for walk in walks(cut.world, settle_by_label=True, read=partial(read_cut, cut)):
+                known = [one.label or one.twin_of for one in walk.standing]
+                talk = meet(walk.items, walk.since, walk.talk)
+                refs = [one and one.ref for one in (known[i] for met in talk for i, _ in met.pairs)]
+                told = np.array([ref in cut.wanting for ref in refs], dtype=np.bool_)
+                if told.any():
+                    found = rows(world, walk, talk)[told]
+                    said, late = found[:, DAYS], found[:, LATE]
+                    is_forgotten = np.where(late == NO_DUE_DAY, said > FORGOTTEN[1], late > FORGOTTEN[0])
+                    yield world, found[~is_forgotten]

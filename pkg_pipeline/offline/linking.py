@@ -14,7 +14,7 @@ from pkg_pipeline.offline.called_off import called_off
 from pkg_pipeline.offline.closing_context import log_odds
 from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
-from pkg_pipeline.offline.evidence import Heard, heard
+from pkg_pipeline.offline.evidence import Heard, heard, shows
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -172,7 +172,7 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
     if is_ahead and kept.probability < least:
         return None
-    state = "done" if kept.probability >= least else "perhaps_done"
+    state = "done" if kept.probability >= least and shows(item, kept.said) else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 
