@@ -172,7 +172,10 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
     if is_ahead and kept.probability < least:
         return None
-    state = "done" if kept.probability >= least and shows(item, kept.said) else "perhaps_done"
+    is_shown = shows(item, kept.said)
+    if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
+        return None
+    state = "done" if kept.probability >= least and is_shown else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 
