@@ -45,7 +45,7 @@ NEAR_A_RENEWAL = 2
 """Lines around one that renews an item are no counterexamples."""
 LEAST_JUDGED = 0.03
 """Closings from this probability on tell how probable an item's closing is."""
-RIGHT = 0.7
+RIGHT = 0.74
 """Of all that is closed as certain."""
 
 
