@@ -26,7 +26,7 @@ from pkg_pipeline.offline.superseding import replaced
 CLEARLY_KEPT = 0.8
 """From here on a promise counts as kept though no words of completion say so."""
 KEPT_AHEAD = 0.9
-"""From here on a promise counts as kept before its day, or by words that may promise it again."""
+"""From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
@@ -173,9 +173,10 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     if is_ahead and kept.probability < least:
         return None
     is_shown = shows(item, kept.said)
+    is_clear = is_shown or kept.probability >= KEPT_AHEAD
     if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
         return None
-    state = "done" if kept.probability >= least and is_shown else "perhaps_done"
+    state = "done" if kept.probability >= least and is_clear else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 
