@@ -9,14 +9,22 @@ from typing import Literal
 
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.language_data import pattern, table
+from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.phrases import phrases
-from pkg_pipeline.offline.reading import Line, Reading
+from pkg_pipeline.offline.reading import Line, Reading, Sentence, terms_of
 from pkg_pipeline.offline.weighing import is_question
 
 REACH = 4
 """Lines of others in which an answer is looked for."""
 BURST = 3
 """Lines of one speaker in a row that make one answer."""
+
+BARE_TERMS = 1
+RICH_TERMS = 3
+BEFORE = 4
+"""Lines before a sentence of few words in which what it answers is looked for."""
+
+COURTESIES = frozenset({"care", "phatic", "thanks", "wish"})
 
 AnswerKind = Literal[
     "promised", "consented", "accepted", "refused", "already", "done", "file", "asked", "thanked", "other"
@@ -106,3 +114,22 @@ def _kind(line: Line) -> AnswerKind:
     if is_question(line.message.text):
         return "asked"
     return "thanked" if aside("thanks", first, line.language) else "other"
+
+
+def says_little(sentence: Sentence, line: Line) -> bool:
+    """Whether a sentence has one word or none beside its days: nobody understands it without what it answers."""
+    if len(sentence.terms) <= BARE_TERMS:
+        return True
+    rest, end = "", 0
+    for found in find_dates(sentence.text, sentence.language, line.day):
+        rest, end = f"{rest}{sentence.text[end : found.start]} ", max(end, found.end)
+    return len(terms_of(rest + sentence.text[end:], sentence.language)) <= BARE_TERMS
+
+
+def said_before(reading: Reading, line: Line) -> Sentence | None:
+    """What a line of few words answers: the richest sentence of the last line of another that says something."""
+    for earlier in reversed(reading.lines[max(0, line.index - BEFORE) : line.index]):
+        said = [s for s in earlier.sentences if s.terms and not asides(s.text, s.language) & COURTESIES]
+        if earlier.speaker.entity_id != line.speaker.entity_id and said and not earlier.is_data:
+            return max(said, key=lambda s: (min(len(s.terms), RICH_TERMS), s.place))
+    return None

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from pkg_pipeline.memory.message.attachments import is_placeholder
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import aside, asides, burst_after
+from pkg_pipeline.offline.answers import RICH_TERMS, aside, asides, burst_after, said_before, says_little
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.heads import chance
@@ -30,10 +30,6 @@ AGREES_FROM: Final = 0.5
 AGREED_WITHIN: Final = 6
 """Lines after a statement in which others agree to it."""
 SAID_AGAIN_WITHIN: Final = 6
-ANSWERS_WITHIN: Final = 4
-"""Lines before a statement of few words in which what it answers is looked for."""
-BARE_TERMS: Final = 1
-RICH_TERMS: Final = 3
 
 
 def find_chat_decisions(reading: Reading) -> tuple[list[FoundDecision], list[FoundDecision]]:
@@ -112,21 +108,12 @@ def _told(reading: Reading, line: Line) -> tuple[Sentence, Sentence | None] | No
     """What states the decision, and what it answers where it says little; None if it is only asked, not answered."""
     content = max(line.sentences, key=lambda s: (says_what(s, line), min(len(s.terms), RICH_TERMS), -s.place))
     if not _asks(content):
-        return content, _answered(reading, line) if len(content.terms) <= BARE_TERMS else None
+        return content, said_before(reading, line) if says_little(content, line) else None
     answers = _answers(reading, line)
     told = next((s for s in answers if says_what(s, reading.lines[s.line])), None)
     if told is None and not asks_for_facts(content):
         told = next(iter(answers), None)
     return None if told is None else (told, content)
-
-
-def _answered(reading: Reading, line: Line) -> Sentence | None:
-    """What a line of few words answers: the richest sentence of the last line of another that says something."""
-    for earlier in reversed(reading.lines[max(0, line.index - ANSWERS_WITHIN) : line.index]):
-        said = [s for s in earlier.sentences if s.terms]
-        if earlier.speaker != line.speaker and said and not earlier.is_data:
-            return max(said, key=lambda s: (min(len(s.terms), RICH_TERMS), s.place))
-    return None
 
 
 def _answers(reading: Reading, line: Line) -> list[Sentence]:

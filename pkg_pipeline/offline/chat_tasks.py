@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import Final
 
 from pkg_pipeline.memory.records import Owner, Person
-from pkg_pipeline.offline.answers import asides
+from pkg_pipeline.offline.answers import asides, said_before, says_little
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.due_days import DueDay, due_of
-from pkg_pipeline.offline.duties import BARE_TERMS, RICH_TERMS, TAKEN, Cue, Duty, duties_of, lines_of
+from pkg_pipeline.offline.duties import RICH_TERMS, TAKEN, Cue, Duty, duties_of, lines_of
 from pkg_pipeline.offline.found import FoundAction
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.phrases import mark, phrases
@@ -120,15 +120,11 @@ def _was_asked(reading: Reading, line: Line) -> bool:
 def asked_before(reading: Reading, duty: Duty) -> Sentence | None:
     """What a promise of few words answers, said by another just before."""
     told = duty.told
-    if len(told.sentence.terms) > BARE_TERMS:
+    if not says_little(told.sentence, told.line):
         return None
     if duty.request is not None:
         return duty.request.sentence if told.is_promise else None
-    for earlier in reversed(reading.lines[max(0, told.line.index - 2) : told.line.index]):
-        if earlier.speaker.entity_id != told.line.speaker.entity_id and not earlier.is_data:
-            said = [s for s in earlier.sentences if s.terms]
-            return said[-1] if said else None
-    return None
+    return said_before(reading, told.line)
 
 
 def _cited(duty: Duty, before: Sentence | None, due: DueDay | None) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pkg_pipeline.memory.message.attachments import is_placeholder
-from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
+from pkg_pipeline.offline.answers import BARE_TERMS, RICH_TERMS, AnswerLine, answer_to, aside, asides, burst_after
 from pkg_pipeline.offline.found import roots_and_days
 from pkg_pipeline.offline.phrases import Giver, mark, phrases
 from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
@@ -16,8 +16,6 @@ from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, is_question, 
 ANSWER_REACH = 6
 """Lines between a request and the promise that answers it."""
 REPEAT_REACH = 4
-BARE_TERMS = 1
-RICH_TERMS = 3
 
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     "promise": (

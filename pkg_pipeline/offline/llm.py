@@ -27,7 +27,7 @@ from pkg_pipeline.offline.reading import Reading, count_words, read
 from pkg_pipeline.offline.remembered import Remembered
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import Evidence, overview, summarise
-from pkg_pipeline.offline.talk_items import found_in, read_talks
+from pkg_pipeline.offline.talk_items import found, prepared, read_talks
 from pkg_pipeline.offline.updating import answer_merge, answer_update
 from pkg_pipeline.prompts.summary import Answer, AnswerTalk
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
@@ -44,14 +44,15 @@ def answer(source: SummaryInput, embed: Embed | None = None) -> AnswerTalk:
     """
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
-    reading = read(source)
+    reading = read(source) if embed is None else prepared(read(source), embed)
     publishing = Publishing(reading)
     facts, topics = find_facts(reading, embed), key_phrases(reading, publishing.is_true)
-    found, held_to = _evidence(reading, embed)
-    important = important_lines(reading, found.lines, held_to | {f.sentence.line for f in facts})
+    evidence, held_to = _evidence(reading, embed)
+    evidence = evidence._replace(facts=frozenset(fact.sentence.line for fact in facts))
+    important = important_lines(reading, evidence.lines, held_to | evidence.facts)
     return AnswerTalk(
         talk=1,
-        summary=summarise(reading, topics, found, publishing),
+        summary=summarise(reading, topics, evidence, publishing),
         points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
         tone=tone_of(reading),
         important=[reading.lines[i].message.number for i in important],
@@ -59,16 +60,16 @@ def answer(source: SummaryInput, embed: Embed | None = None) -> AnswerTalk:
 
 
 def _evidence(reading: Reading, embed: Embed | None) -> tuple[Evidence, set[int]]:
-    """What was settled and promised, and the lines that are important for it: in a meeting none, since too few of those
-    found there are right.
+    """What was settled and promised in a talk ``prepared``, and the lines that are important for it: in a meeting none,
+    since too few of those found there are right.
     """
     if reading.is_meeting or embed is None:
         return Evidence(), set()
-    decisions, actions = found_in(reading, embed)
+    decisions, actions = found(reading)
     every = (*decisions, *actions)
-    lines = frozenset(line for found in every for line in found.lines)
+    lines = frozenset(line for one in every for line in one.lines)
     held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
-    return Evidence(lines, frozenset(found.sentence for found in every)), held_to
+    return Evidence(lines, frozenset(one.sentence for one in every)), held_to
 
 
 _ANSWERS: Mapping[type, Callable[[Any, Embed | None], BaseModel]] = {

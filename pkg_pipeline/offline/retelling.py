@@ -147,6 +147,8 @@ def _will(said: str, speaker: str) -> str | None:
     """What "I'll send the draft" becomes ("Ann will …"); None where another is spoken of or something is asked."""
     text = " ".join(said.split())
     m = _words("i_will").match(plain(text, "en"))
-    if m is None or _QUOTING.search(text) or _words("persons").search(m["rest"]) or is_question(text):
+    if m is None or _QUOTING.search(text) or is_question(text):
+        return None
+    if _words("persons").search(m["rest"]) or _words("persons").search(speaker):  # "Me will bring it"
         return None
     return ended(f"{speaker} will {clipped(m['rest'], DESCRIPTION_WORDS)}", "en")

@@ -13,6 +13,7 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline.memory.text.speech import fluent
 from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.offline.heads import chance_of
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of
@@ -38,17 +39,20 @@ MEETING_PIECE_WORDS = 7
 UNIT_WORDS = 45
 UNIT_CHARACTERS = 80
 QUESTION_GAIN = 0.6
-CITED_GAIN = 2.5
-OUTCOME_GAIN = 1.6
 MONEY_GAIN = 1.15
 IDLE_GAIN = 0.4
-TOLD_GAIN = 1.6
+OUTCOME_GAIN = 1.6
+NO_NEWS = 0.3
+"""What a line is worth of which nothing is known."""
+FACT_SHARE = 0.5
+"""How far a fact makes a line worth telling: half of them say only that somebody has a mother."""
+CITED_CHANCE = 0.9
 SHORTNESS_POWER = 0.6
-CHAT_SHORTNESS_POWER = 0.2
+CHAT_SHORTNESS_POWER = 0.5
 CHINESE_SHORTNESS_POWER = 1.0
 """For Chinese talk from ``CHINESE_TALK_CHARACTERS`` on: 0 takes the longest pieces, 1 the densest per word."""
 LONG_TALK_WORDS = 1_000
-"""What long talks settle is told too unsurely to be put before what they speak of."""
+"""What is said of lines of longer talks is too unsure to be put before what they speak of."""
 CHINESE_TALK_CHARACTERS = 400
 
 
@@ -63,10 +67,11 @@ class Unit:
 
 
 class Evidence(NamedTuple):
-    """Lines of decisions and tasks, and the sentences that settle or promise."""
+    """Lines of decisions and tasks, the sentences that settle or promise, and lines that tell a fact."""
 
     lines: frozenset[int] = frozenset()
     outcomes: frozenset[Sentence] = frozenset()
+    facts: frozenset[int] = frozenset()
 
 
 def most_words(language: Language) -> int:
@@ -115,21 +120,29 @@ def _idles(unit: Unit) -> bool:
     return phrases(unit.sentence.language).idle.search(unit.text) is not None
 
 
-def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], found: Evidence) -> list[float]:
+def _gains(reading: Reading, units: Sequence[Unit], found: Evidence) -> list[float]:
+    """What each unit is worth: how central it is, and in short talks how probably it is news."""
     central = lexrank([u.terms for u in units])
-    found = found if reading.words < LONG_TALK_WORDS else Evidence()
     gains: list[float] = []
     for i, unit in enumerate(units):
-        message = reading.lines[unit.sentence.line].message
-        gain = 0.4 + float(central[i]) + 0.5 * message.importance_score
+        gain = 0.4 + float(central[i]) + 0.5 * reading.lines[unit.sentence.line].message.importance_score
         gain *= QUESTION_GAIN if is_question(unit.text) else 1.0
         gain *= IDLE_GAIN if _idles(unit) else 1.0
-        gain *= TOLD_GAIN if told[i].is_told else 1.0
         gain *= MONEY_GAIN if has_money(unit.text) else 1.0
-        gain *= CITED_GAIN if unit.sentence.line in found.lines else 1.0
-        gain *= OUTCOME_GAIN if unit.sentence in found.outcomes else 1.0
+        if reading.words < LONG_TALK_WORDS:
+            gain *= NO_NEWS + _news(reading, unit.sentence.line, found)
+            gain *= OUTCOME_GAIN if unit.sentence in found.outcomes else 1.0
         gains.append(gain)
     return gains
+
+
+def _news(reading: Reading, line: int, found: Evidence) -> float:
+    """How probably a line says a task, a decision, something done or a fact of somebody."""
+    none = 1 - FACT_SHARE * (line in found.facts)
+    if not reading.chances:
+        return 1 - none * (1 - CITED_CHANCE * (line in found.lines))
+    said = reading.chances[line]
+    return 1 - none * math.prod(1 - chance_of(one) for one in (said.task, said.decision, said.done))
 
 
 def _listed(items: Sequence[str], templates: Mapping[str, str]) -> str:
@@ -171,7 +184,7 @@ def summarise(reading: Reading, topics: Sequence[str], found: Evidence, publishi
             told[i] = retell(units[i].text, units[i].sentence, reading, budget=limit, as_said=True)
         return publishing.may_quote(sentence_of([told[i]], reading))
 
-    gains = _gains(reading, units, told, found)
+    gains = _gains(reading, units, found)
     pieces = [Piece(u.terms, min(u.words, limit) + 1, gain) for u, gain in zip(units, gains, strict=True)]
     order = coverage_order(
         pieces,

@@ -78,11 +78,6 @@ def items_of(reading: Reading, shown: Sequence[ShownItem], embed: Embed) -> Answ
     )
 
 
-def found_in(reading: Reading, embed: Embed) -> tuple[list[FoundDecision], list[FoundAction]]:
-    """What a talk holds."""
-    return found(prepared(reading, embed))
-
-
 def prepared(reading: Reading, embed: Embed) -> Reading:
     """A talk with what the head says of its lines, where it is read by one: a chat, or letters."""
     if reading.is_bulletin:

@@ -14,7 +14,7 @@ from pkg_pipeline.offline.reading import read
 from pkg_pipeline.offline.retelling import retell
 from pkg_pipeline.offline.summary import LEAST_OF_TALK, MOST_OF_TALK, units_of, within_share, words_of
 from pkg_pipeline_tests.offline.chats import chat
-from training import accounts
+from training import accounts, summaries
 from training.vectors import embed
 from training.worlds import load
 
@@ -82,3 +82,25 @@ TALK = chat(
     ("Edgar", "Tell them that it is over now."),
     me="Edgar",
 )
+
+
+TOLD_AT_LEAST = {"action_item": 0.5, "decision": 0.42, "done": 0.15, "fact": 0.28}
+"""Shares of what accounts hold, read by heads that did not see them; all of them: ``python -m training.summaries``."""
+
+
+def test_summaries_tell_the_news() -> None:
+    found = summaries.counts_of(accounts.load()[::16])
+    for kind, least in TOLD_AT_LEAST.items():
+        assert found[kind] >= 50
+        assert found[f"{kind} told"] >= least * found[kind], kind
+
+
+def test_a_fact_goes_before_chatter() -> None:
+    talk = chat(
+        ("Rosa", "I have been looking at the old photographs of the harbour all afternoon, the harbour was so small"),
+        ("Ivo", "The harbour was lovely then, and the photographs of the harbour make me feel a hundred years old"),
+        ("Rosa", "Oh and my new number is +44 7700 900741"),
+        ("Ivo", "The harbour looks so different now, with all of those glass boxes along the quay"),
+        me="Ivo",
+    )
+    assert "900741" in answer(talk, embed).summary

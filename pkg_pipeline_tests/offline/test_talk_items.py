@@ -53,10 +53,22 @@ def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) ->
     assert [item.text for item in read_talk(source).told if item.kind == "task"] == [told]
 
 
-def test_a_bare_answer_is_told_with_what_it_answers() -> None:
-    source = chat(("Vera", "the printer is out of toner again"), ("Tom", "I'll order tomorrow"), me="Tom")
-    (item,) = read_talk(source).told
-    assert item.text == "The printer is out of toner again. — I'll order tomorrow."
+@pytest.mark.parametrize(
+    ("asked", "said", "told"),
+    [
+        (
+            "the printer is out of toner again",
+            "I'll order tomorrow",
+            "The printer is out of toner again. — I'll order tomorrow.",
+        ),
+        ("И секатор ты так и не вернул", "В субботу завезу", "И секатор ты так и не вернул. — В субботу завезу."),
+        ("梯子你还没还我呢", "周末给你送", "梯子你还没还我呢。 — 周末给你送。"),
+    ],
+)
+def test_a_bare_answer_is_told_with_what_it_answers(asked: str, said: str, told: str) -> None:
+    language = "zh" if "你" in asked else "ru" if "И" in asked else "en"
+    (item,) = read_talk(chat(("Vera", asked), ("Tom", said), me="Tom", language=language)).told
+    assert item.text == told
     assert item.messages == [1, 2]
 
 

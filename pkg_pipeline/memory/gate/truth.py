@@ -13,7 +13,7 @@ from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, overtaken, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
-from pkg_pipeline.memory.gate.duty import has, parts_of, says_no
+from pkg_pipeline.memory.gate.duty import found, has, parts_of, says_no
 from pkg_pipeline.memory.gate.labels import other_label, unsaid_label
 from pkg_pipeline.memory.gate.naming import others_named
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
@@ -45,6 +45,7 @@ AS_SAID = ", so it is told as said"
 _NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
 """A name with digits beside its letters, or a telephone's: never a mere number."""
 _MARKS = " .!?…。！？\"'"
+_LISTED = re.compile(r"[,，、;；]\s*|\s+(?:and|и)\s+|和")
 _LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
 
 
@@ -178,7 +179,7 @@ class Testimony:
 
     def unshown(self, text: str, quote: str = "") -> Fault | None:
         """Why a text is better told as said where that can be: what it says cannot be shown by what was said."""
-        if self.is_digest or not self.messages or self.is_retold(text):
+        if self.is_digest or not self.messages or self.is_retold(text) or (not quote and self._names_topics(text)):
             return None
         said, people = (*self.texts, *self.around), self.everyone or self.people
         known = KnownPeople(people, said)
@@ -206,6 +207,15 @@ class Testimony:
         shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
         is_long = len(core.strip(_MARKS)) >= shortest
         return is_long and all(any(part in text for text in self._comparable) for part in parts)
+
+    def _names_topics(self, sentence: str) -> bool:
+        """Whether a sentence only lists in words said what was talked of ("Anna and Tom discussed the lease, rent")."""
+        verb = found("discusses", sentence)
+        if verb is None:
+            return False
+        topics = comparable(sentence).partition(verb)[2].strip(f"{_MARKS}:：")
+        named = [one for one in _LISTED.split(topics) if one]
+        return bool(named) and all(any(one in text for text in self._comparable) for one in named)
 
     @cached_property
     def _comparable(self) -> tuple[str, ...]:

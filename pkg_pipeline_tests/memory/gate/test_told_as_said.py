@@ -62,6 +62,19 @@ def test_a_sentence_of_three_meanings_says_too_little_unless_it_is_sure_who_does
     assert says_too_little(sentence, checker(CHOIR).whole().spoken, CHOIR.participants) is expected
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_shown"),
+    [
+        ("Ben and Dana discussed the church hall, piano.", True),
+        ("Ben Carter and Dana Reed discussed: piano and vicar.", True),
+        ("Ben and Dana discussed the church hall, drums.", False),
+        ("Ben and Dana discussed closing the church hall.", False),
+    ],
+)
+def test_a_list_of_topics_is_shown_by_the_words_themselves(sentence: str, *, is_shown: bool) -> None:
+    assert (checker(CHOIR).whole().unshown(sentence) is None) is is_shown
+
+
 def test_a_question_is_told_with_its_answer() -> None:
     talk = conversation(
         (BEN, "Did you pay the hosting for the shop?"),
