@@ -72,9 +72,14 @@ def _cut(world: World, promises: list[Label]) -> Cut:
             times = {"started_at": messages[0].sent_at, "ended_at": messages[-1].sent_at}
             talks.append(replace(talk, messages=messages, **times))
             places[talk.interaction_id] = left
-    items = tuple(replace(one, closed_by=one.closed_by - gone) for one in world.items if not gone & {*one.messages})
+    items = tuple(_without(one, gone) for one in world.items if not gone & {*one.messages})
     wanting = frozenset(one.ref for one in items if one.ref in refs)
     return Cut(replace(world, talks=tuple(talks), items=items), wanting, places)
+
+
+def _without(label: Label, gone: set[str]) -> Label:
+    renewed = tuple((keys - gone, day) for keys, day in label.renewed if keys - gone)
+    return replace(label, closed_by=label.closed_by - gone, cancelled_by=label.cancelled_by - gone, renewed=renewed)
 
 
 def _echoes(world: World, promises: list[Label], gone: set[str], others: set[str]) -> set[str]:
