@@ -48,8 +48,9 @@ demo: env ## the main job on the bundled conversations: no key, no network servi
 dev: env ## database, Dagster UI and daemon, API; one Ctrl-C ends all
 	@exec $(BIN)/pkg-pipeline dev
 
+# a worker more than two cores have: some tests wait; each costs ten to twenty seconds of a core before its first test
 test: env ## all tests, in parallel, each on a database of its own
-	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-4} --durations 20 --durations-min 1
+	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-3} --durations 20 --durations-min 1
 
 faults: env ## cause every fault of docs/faults.md many times, and write its table
 	@$(BIN)/python -W ignore -m faults --write

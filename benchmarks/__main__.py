@@ -36,6 +36,7 @@ QUICK: dict[str, list[str]] = {
     "gate_truth": [],
     "orders_truth": [],
     "facts_truth": [],
+    "facts_served": [],
     "judged_accounts": [],
     "demo_truth": [],
     "desk": [],

@@ -14,7 +14,7 @@ import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -107,8 +107,8 @@ def _plain(row: Row) -> Row:
     return {**row, **keys, "chat": unquote(row["chat"])}
 
 
-def read_demo(folder: Path, url: str, now: datetime) -> list[Row]:
-    """The demo's account of ``now`` imported and read offline; the items that its lists show."""
+def read_demo(folder: Path, url: str, now: datetime, *, read: Callable[[Memory], list[Any]] = items_of) -> list[Any]:
+    """The demo's account of ``now`` imported and read offline; the items that its lists show, or what ``read`` sees."""
     settings = Settings.model_validate(
         {
             "home": folder / "home",
@@ -123,7 +123,7 @@ def read_demo(folder: Path, url: str, now: datetime) -> list[Row]:
         for path in account.write_exports(folder / "exports", now):
             memory.build_interactions(memory.import_path(path).chats)
         memory.items.run(Billing("live"))
-        return items_of(memory)
+        return read(memory)
 
 
 def said_on(label: Row) -> set[str]:

@@ -24,6 +24,7 @@ import psycopg
 from rich.cells import cell_len
 
 from benchmarks.demo_truth import TRUTH, read_demo
+from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
@@ -53,7 +54,7 @@ def build(url: str, folder: Path) -> None:
         with memory.connections.connection() as connection:
             # the ledger follows the database's clock, and the page must not change with the day it is made on
             connection.execute("UPDATE llm_calls SET created_at = %s", (NOW,))
-        if failed := memory.marts.build().failed:
+        if failed := dbt_project.failed(memory.marts.build().results):
             raise SystemExit(f"not built: {', '.join(failed)}")
 
 

@@ -1,7 +1,8 @@
 """Which tests a worker runs one after the other, and which are begun first. Not the tests.
 
-The tests of a file go to one worker, and so do files that read the same labelled talks: what is read, fitted or built
-for the first of them is there for the rest. What takes long is begun first, so that no worker is busy alone at the end.
+The tests of a file go to one worker, and so do files that read the same labelled talks or look at the same program:
+what is read, fitted, built or started for the first of them is there for the rest. What takes long is begun first, so
+that no worker is busy alone at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 ROOM = "pkg_pipeline_tests/"
 TOGETHER = {
+    # in this order: the second ends what both look at
+    "browser/test_own_pages.py": "Dagster's pages",
+    "browser/test_dagster_ui.py": "Dagster's pages",
     "offline/test_heads.py": "labelled talks",
     "offline/test_open_lists.py": "labelled talks",
     "offline/test_closing_weights.py": "labelled talks",

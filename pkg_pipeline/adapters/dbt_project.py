@@ -68,13 +68,15 @@ def prepare(home: Path, folder: Path | None = None) -> Path:
     return folder
 
 
-def build(url: str, given: Mapping[str, Any]) -> list[Built]:
-    """Build and test every mart of the database at ``url`` with variables ``given``; failures are among the results.
-    Raises DbtFailed if there are none.
+def build(url: str, given: Mapping[str, Any], *, only: Sequence[str] = ()) -> list[Built]:
+    """Build and test every mart of the database at ``url`` with variables ``given``, or ``only`` the named models and
+    tests; failures are among the results. Raises DbtFailed if there are none.
     """
+    chosen = ["--indirect-selection", "empty", "--select", *only] if only else []
     with building(url), tempfile.TemporaryDirectory() as folder:
         # a failing model is among the results
-        _run(["build", "--no-partial-parse", "--vars", json.dumps(dict(given))], variables(url), Path(folder))
+        command = ["build", "--no-partial-parse", "--vars", json.dumps(dict(given)), *chosen]
+        _run(command, variables(url), Path(folder))
         try:
             results = json.loads((Path(folder) / "run_results.json").read_text(encoding="utf-8"))["results"]
             nodes = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["nodes"]
@@ -85,9 +87,18 @@ def build(url: str, given: Mapping[str, Any]) -> list[Built]:
 
 def _built(node: Mapping[str, Any], status: str) -> Built:
     is_test = node["resource_type"] == "test"
+    return Built(node["name"], mart_of(node), is_test, status in ("success", "pass"), node["tags"])
+
+
+def mart_of(node: Mapping[str, Any]) -> str:
+    """A model's own name; of a test that of the model it checks."""
     said = node["config"].get("meta", {}).get("dagster", {}).get("ref", {})
-    mart = said.get("name") or str(node.get("attached_node") or "").rpartition(".")[2] or node["name"]
-    return Built(node["name"], mart, is_test, status in ("success", "pass"), node["tags"])
+    return said.get("name") or str(node.get("attached_node") or "").rpartition(".")[2] or node["name"]
+
+
+def failed(results: Sequence[Built]) -> list[str]:
+    """Names of failed models."""
+    return [one.name for one in results if not one.is_test and not one.succeeded]
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> int:

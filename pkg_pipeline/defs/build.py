@@ -39,8 +39,7 @@ def build_definitions(
     marts: bool = True,
 ) -> dg.Definitions:
     """The definitions for ``settings`` (default: those in force), with partitions from ``start`` on.
-    ``resource_overrides`` replaces resources by key; ``marts=False`` leaves out the dbt assets, which take seconds to
-    load.
+    ``resource_overrides`` replaces resources by key; ``marts=False`` leaves out the dbt assets.
     """
     chosen = settings if settings is not None else settings_module.load()
     zone = chosen.timezone
@@ -54,12 +53,10 @@ def build_definitions(
         if hop.version is not None:
             given["code_version"] = hop.version()
         made.append(importlib.import_module(f"pkg_pipeline.defs.assets.{hop.asset}").build(**given))
-    resources: dict[str, Any] = {RESOURCE: memory_resource}
     if marts:
-        from pkg_pipeline.defs.assets import marts as dbt  # brings dagster_dbt, which takes seconds
+        from pkg_pipeline.defs.assets import marts as dbt  # brings the wiring
 
         made += dbt.build(dbt_project.prepare(chosen.home), daily=days, weekly=weeks)
-        resources["dbt"] = dbt.resource()
     return dg.Definitions(
         assets=made,
         jobs=[
@@ -90,6 +87,6 @@ def build_definitions(
             *long_threads.build_sensors(chosen),
             *run_failures.build(chosen),
         ],
-        resources={**resources, **(resource_overrides or {})},
+        resources={RESOURCE: memory_resource, **(resource_overrides or {})},
         executor=IN_PROCESS,  # a small step costs a third of a second in this process, twenty in a new one
     )

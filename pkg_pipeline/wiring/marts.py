@@ -28,11 +28,6 @@ class MartsBuilt:
     results: Sequence[Built]
     keys: Mapping[str, Sequence[str]]
 
-    @property
-    def failed(self) -> list[str]:
-        """Names of failed models; failed tests are asset checks."""
-        return [one.name for one in self.results if not one.is_test and not one.succeeded]
-
 
 class MartWork:
     def __init__(self, process: Process) -> None:
@@ -67,7 +62,7 @@ class MartWork:
             chosen |= {"stretches": stretches, "min_date": stretches[0][0], "max_date": stretches[-1][1]}
         results = dbt_project.build(self._process.url, chosen)
         found = MartsBuilt(results, {kind: list(keys) for kind, keys in outdated.items()})
-        if not found.failed:
+        if not dbt_project.failed(results):
             for kind, keys in outdated.items():
                 self.note_built(kind, keys)
             self._work.keep_last_marts(dbt_project.digest(), today)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptReads
-from pkg_pipeline.stages.reads.context import entity_context
+from pkg_pipeline.stages.reads.context import entity_context, program_version
 from pkg_pipeline.stages.reads.receipts import (
     KeptReceipt,
     ListedReceipt,
@@ -47,5 +47,6 @@ class Receipts:
             receipt,
             now=memory.clock.now(),
             settings=context_settings(memory.settings),
+            program=program_version(),
             context=partial(entity_context, memory.reads, memory.counter, relevant=relevant),
         )

@@ -25,6 +25,7 @@ GONE = {"summary_items"}
 
 WRITERS: dict[str, set[str]] = {
     "installation": {"work"},
+    "past_versions": {"erasing", "forgetting"},
     "organizations": {"facts", "forgetting"},
     "entities": {"forgetting", "erasing", "facts", "ingest", "people"},
     "entity_verdicts": {"people"},

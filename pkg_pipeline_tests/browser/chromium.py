@@ -37,8 +37,8 @@ OPTIONS = (
 )
 START_SECONDS = 60
 ANSWER_SECONDS = 60
-LOOK_SECONDS = 0.25
-"""Between two looks at a page."""
+LOOK_SECONDS = 0.5
+"""Between two looks at a page, each of which lays it out anew."""
 
 FIND = """
 (texts, selector, exact) => {

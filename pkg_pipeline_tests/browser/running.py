@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,14 @@ LOOK_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Dagster:
-    """Dagster's pages: their ``address`` and the ``token`` that opens them; the address of the ``api`` beside them."""
+    """Dagster's pages: their ``address`` and the ``token`` that opens them; the address of the ``api`` beside them;
+    the ``process`` that printed them.
+    """
 
     address: str
     token: str
     api: str
+    process: subprocess.Popen[str] | None = None
 
     @property
     def opening(self) -> str:
@@ -99,7 +102,7 @@ def dev(home: Path, **more: str) -> Iterator[Dagster]:
             if "Ctrl-C ends all" in line:
                 break
         guard.cancel()
-        yield printed(said)
+        yield replace(printed(said), process=process)
     finally:
         guard.cancel()
         if process.poll() is None:

@@ -11,19 +11,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
-from pkg_pipeline.demo import account
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.browser import running
-from pkg_pipeline_tests.browser.chromium import Page, browser, needed
+from pkg_pipeline_tests.browser.chromium import Page, browser
+from pkg_pipeline_tests.browser.conftest import CONVERSED_DAYS, Dev
 
 pytestmark = pytest.mark.browser
 
 SUMMARIES = "/assets/interaction_summaries"
-CONVERSED_DAYS, RANGE_DAYS = 5, 10
+RANGE_DAYS = 2 * CONVERSED_DAYS
 """The range has more days than anybody talked on: attempted are all of them."""
 
 BACKFILL_SECONDS = 420
@@ -53,20 +55,11 @@ class Pages:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
-    needed()
-    first = datetime.now(UTC).date() - timedelta(days=40)
-    files = tmp_path_factory.mktemp("conversations")
-    if os.environ.get("PKG_TEST_SCREENSHOTS"):
-        account.write_exports(files, datetime.now(UTC))
-    else:
-        running.small_talk(files / "talk.jsonl", first, CONVERSED_DAYS)
-    with running.home() as home:
-        running.take_in(home, files)
-        with running.dev(home) as dagster, browser(height=1150) as page:
-            page.open(dagster.opening)
-            page.wait_for(lambda: page.run("location.search") == "" and "Runs" in page.text, "the pages", seconds=60)
-            yield Pages(dagster, page, first, home)
+def pages(dev: Dev) -> Iterator[Pages]:
+    with browser(height=1150) as page:
+        page.open(dev.dagster.opening)
+        page.wait_for(lambda: page.run("location.search") == "" and "Runs" in page.text, "the pages", seconds=60)
+        yield Pages(dev.dagster, page, dev.first, dev.home)
 
 
 def test_what_a_person_sees_and_clicks(pages: Pages) -> None:
@@ -214,3 +207,18 @@ def checks(pages: Pages) -> None:
     pages.page.wait_for(lambda: pages.page.text.count("Succeeded") >= 4, "checks that succeeded")
     assert "Execution history" in pages.page.text
     pages.picture("checks")
+
+
+def test_a_program_that_dies_ends_all_with_its_name(dev: Dev) -> None:
+    """The last of all that look at this one."""
+    process = dev.dagster.process
+    assert process is not None
+    family = psutil.Process(process.pid).children(recursive=True)
+    (daemon,) = [one for one in family if "dagster._daemon" in one.cmdline()]
+    daemon.kill()
+    rest, _ = process.communicate(timeout=running.END_SECONDS)
+    assert process.returncode == 1
+    assert "daemon ended by signal SIGKILL; the rest is stopped" in rest
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert alive == []
+    assert not embedded.is_running(dev.home / "postgres")

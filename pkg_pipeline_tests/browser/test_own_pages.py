@@ -9,18 +9,11 @@ import pytest
 
 from faults import hostile_pages
 from pkg_pipeline_tests.browser import running
-from pkg_pipeline_tests.browser.chromium import Page, browser, needed
+from pkg_pipeline_tests.browser.chromium import Page, browser
 from pkg_pipeline_tests.browser.running import Dagster
 
 pytestmark = pytest.mark.browser
 LOOPBACK = {"127.0.0.1", "localhost"}
-
-
-@pytest.fixture(scope="module")
-def dagster() -> Iterator[Dagster]:
-    needed()
-    with running.home() as home, running.dev(home) as found:
-        yield found
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ class Said:
 
 
 _FORKS = """
-import atexit, gc, json, os, statistics, sys, threading, traceback, warnings
+import atexit, gc, importlib, json, os, statistics, sys, threading, traceback, warnings
 import rich.progress
 from matplotlib.backends import backend_agg, backend_svg
 from pkg_pipeline import wiring
@@ -82,11 +82,19 @@ from pkg_pipeline.cli.sessions import window
 from pkg_pipeline.memory.message import importance
 from pkg_pipeline.wiring import folds, models, recall, windows
 from pkg_pipeline.compare import wiring as comparing
+from pkg_pipeline.defs import build, hops, local_runs
+import dagster_postgres
 from pkg_pipeline_tests import late_modules
-# what is loaded at the first word, not at import
+from pkg_pipeline_tests.offline import chats
+for hop in hops.HOPS[:-1]:
+    importlib.import_module(f"pkg_pipeline.defs.assets.{hop.asset}")
+# what is loaded or compiled at the first word, not at import
 tokens.TiktokenCounter().count("word")
 OfflineEmbedder().embed(["word"])
 importance.score("word")
+for language, said in (("en", "I'll bring it on Friday."), ("ru", "Я привезу в пятницу."), ("zh", "我周五带给你。")):
+    talk = chats.chat(*[("Ann", said), ("Bo", said)] * 2, me="Ann", language=language)
+    chats.answered(talk), chats.read_items(talk)
 gc.collect()
 gc.freeze()
 for line in sys.stdin:

@@ -31,17 +31,20 @@ OPEN_TO_ALL = {"type": ("phone",), "fact": ("Olga Petrova",), "receipt": (str(uu
 """Parameters of routes that another test of the questions does not ask."""
 
 AT_ONCE = 4
-SERVED = 20
-"""Each twentieth of two hundred is asked over HTTP too: an application takes a tenth of a second of a core to open."""
+MANY = 60
+"""Three times what may be connected at once."""
+NUMBERS = range(1, MANY + 1)
+SERVED = 6
+"""Each sixth is asked over HTTP too: an application takes a tenth of a second of a core to open."""
 
 
-def test_of_two_hundred_each_reads_its_own_over_a_few_connections(
+def test_of_many_each_reads_its_own_over_a_few_connections(
     server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = SharedConnections(FEW_CONNECTIONS, share=FEW_CONNECTIONS // 2)
-    with deployment(server_url, tmp_path, count=200) as url:
+    with deployment(server_url, tmp_path, count=MANY) as url:
         settings = settings_over(url, tmp_path, monkeypatch)
-        assert [one.memory for one in memories.listed(settings)] == sorted(name_of(number) for number in range(1, 201))
+        assert [one.memory for one in memories.listed(settings)] == sorted(name_of(number) for number in NUMBERS)
 
         def read(number: int) -> set[str]:
             with open_memory(memories.settings_of(settings, name_of(number)), pool=shared.pool) as memory:
@@ -50,9 +53,9 @@ def test_of_two_hundred_each_reads_its_own_over_a_few_connections(
                 return marks_in(str(said.to_json()))
 
         with ThreadPoolExecutor(AT_ONCE) as readers:
-            assert list(readers.map(read, range(1, 201))) == [{mark_of(number)} for number in range(1, 201)]
-        with serving(settings, tokens_for=200) as client:
-            for number in (*range(1, 201, SERVED), 200, 1, OWN):
+            assert list(readers.map(read, NUMBERS)) == [{mark_of(number)} for number in NUMBERS]
+        with serving(settings, tokens_for=MANY) as client:
+            for number in (*NUMBERS[::SERVED], MANY, 1, OWN):
                 found = Caller(client, number)("GET", f"/v1/sessions/{quote(words.SESSION)}/messages")
                 assert marks_in(found.text) == {mark_of(number)}
             assert connections_to_named(url) <= 3 * READ_CONNECTIONS

@@ -44,12 +44,12 @@ def test_a_block_is_rebuilt_to_the_byte_until_a_part_of_it_is_gone(given: Progra
     # a month later, under other settings
     given.variables |= {"PKG_NOW": LATER, "PKG_HOT_DAYS": "1", "PKG_CONTEXT_TOKENS": "50"}
     again = given.ok("receipts", "rebuild", receipt, "--json").json
-    assert again == {"receipt_id": receipt, "matches": True, "differs": None, "text": served["text"]}
+    assert again == {"receipt_id": receipt, "matches": True, "differs": None, "lines": [], "text": served["text"]}
     assert given.ok("receipts", "rebuild", receipt).out == served["text"]
     build.fact("Olga", "phone", "+4930123456", valid_from=AT)
     given("receipts", "rebuild", receipt).failed("differs", "1 that the memory did not know then")
     build.connection.execute("DELETE FROM entity_facts WHERE fact_type IN ('phone', 'hobby')")
-    said = given("receipts", "rebuild", receipt).failed("differs: 1 of", "fact ")
+    said = given("receipts", "rebuild", receipt).failed("differs: ", " of 4 lines", "fact ")
     assert "rowing" not in said
     build.connection.execute("UPDATE entity_facts SET value = 'Chief'")
     build.fact("Olga", "hobby", "rowing", valid_from=AT, message_ids=["m1"])
@@ -71,7 +71,13 @@ def test_a_context_in_brief_is_printed_alone_and_its_block_rebuilt(given: Progra
     assert [part["part"] for part in served["brief_parts"]["parts"]] == ["state", "current", "open", "facts"]
     assert (served["brief_parts"]["model"], served["brief_parts"]["warning"]) == (None, None)
     again = given.ok("receipts", "rebuild", served["receipt_id"], "--json").json
-    assert again == {"receipt_id": served["receipt_id"], "matches": True, "differs": None, "text": served["text"]}
+    assert again == {
+        "receipt_id": served["receipt_id"],
+        "matches": True,
+        "differs": None,
+        "lines": [],
+        "text": served["text"],
+    }
 
 
 def test_a_brief_of_a_short_talk_tells_what_is_known_beside_its_words(given: Program, build: MemoryBuilder) -> None:

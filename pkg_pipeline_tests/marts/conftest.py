@@ -32,7 +32,7 @@ def dbt(command: str, url: str, target: Path, *options: str, **variables: object
         "DBT_TARGET_PATH": str(target),
         "DBT_LOG_PATH": str(target),
     }
-    project = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--no-partial-parse"]
+    project = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)]
     given = ["--vars", json.dumps({**VARIABLES, **variables})]
     return subprocess.run(
         [str(DBT), command, *project, *given, *options],

@@ -14,6 +14,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 from pkg_pipeline.defs import partitions
+from pkg_pipeline.defs.assets import marts
 from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.defs.resources import RESOURCE
@@ -67,17 +68,13 @@ def change_source(url: str) -> None:
         connection.execute("UPDATE llm_calls SET cost_usd = cost_usd + 1")
 
 
-@pytest.mark.filterwarnings("ignore:sqlglotrs is deprecated:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:AssetExecutionContext.op is deprecated:DeprecationWarning")  # dagster-dbt's own
 def test_a_run_over_two_days_changes_only_them_and_an_emptied_day_vanishes(
-    built_url: str, memory: OpenedMemory, capfd: pytest.CaptureFixture[str]
+    built_url: str, memory: OpenedMemory
 ) -> None:
     """1, 2 and 3 February change at their source, 1 and 2 are built: 1 is new, 2 was emptied, 3 stays as it was."""
     before = digests(built_url)
     change_source(built_url)
     attempt(built_url, "2024-02-01", "2024-02-02", "2024-02-03")
-    from pkg_pipeline.defs.assets import marts
-
     made = dg.Definitions(
         assets=marts.build(
             dbt_project.prepare(REPOSITORY),
@@ -85,7 +82,7 @@ def test_a_run_over_two_days_changes_only_them_and_an_emptied_day_vanishes(
             weekly=partitions.weekly(start=date(2024, 1, 1), timezone="UTC"),
         ),
         jobs=[dg.define_asset_job("days", selection=DAYS)],
-        resources={RESOURCE: dg.ResourceDefinition.hardcoded_resource(memory), "dbt": marts.resource()},
+        resources={RESOURCE: dg.ResourceDefinition.hardcoded_resource(memory)},
         executor=dg.in_process_executor,
     )
     assert list(memory.marts.outdated("by_day")) == ["2024-02-01", "2024-02-02", "2024-02-03"]
@@ -98,7 +95,6 @@ def test_a_run_over_two_days_changes_only_them_and_an_emptied_day_vanishes(
             },
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )
-        capfd.readouterr()
         checks = {one.check_name: one.passed for one in ran.get_asset_check_evaluations()}
     assert list(memory.marts.outdated("by_day")) == ["2024-02-03"]
     attempt(built_url, "2024-02-01")
@@ -142,7 +138,7 @@ def test_one_build_takes_what_is_outdated_and_the_last_days_and_nothing_else(
     attempt(built_url, "2024-03-03", asset="entity_relationship_profiles")
     assert memory.marts.are_outdated()
     built = memory.marts.build()
-    assert built.failed == []
+    assert dbt_project.failed(built.results) == []
     assert built.keys == {"by_day": ["2024-02-01"], "by_week": ["2024-03-03"]}
     assert all(one.succeeded for one in built.results)
     assert {one.mart for one in built.results if one.name == "cost_equals_the_ledger"} == {"llm_cost_daily"}
@@ -163,7 +159,7 @@ def test_the_first_build_and_that_of_another_project_take_everything(built_url: 
     store.keep_last_marts("another", date(2024, 3, 15))
     assert memory.marts.are_outdated()
     before = digests(built_url)
-    assert memory.marts.build().failed == []
+    assert dbt_project.failed(memory.marts.build().results) == []
     after = digests(built_url)
     assert before.keys() == after.keys()
     assert all(before[key] != after[key] for key in before)

@@ -24,9 +24,10 @@ from pkg_pipeline.memory.context.records import (
 )
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.items.records import ItemOwner
+from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
-from pkg_pipeline.memory.text.normalise import sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 from pkg_pipeline.memory.text.phrases import Phrases, phrases
 
 Part = Literal["state", "current", "open", "facts"]
@@ -38,10 +39,17 @@ LineKind = ItemKind | Literal["card"]
 MOST: Final[Mapping[Part, int]] = {"state": 2, "current": 4, "open": 6, "facts": 6}
 """Sentences of a part."""
 
-NEWEST_SUMMARIES: Final = 2
+LINES_OF_THE_LAST_DAY: Final = 2
+FEWEST_WORDS: Final = 4
+"""Of a message that says something, unless it has a date, a sum or an agreement."""
+ENOUGH_WORDS: Final = 16
+"""Beyond these a message tells no more."""
+SCORE_IN_WORDS: Final = 10
+"""So many words weigh as much as the highest score (P15)."""
 LONGEST_CHARS: Final = 220
 """A line of a brief made by rule is cut beyond this."""
 
+_OF_A_DAY: Final[tuple[LineKind, ...]] = ("decision", "summary", "message")
 _CLOCK: Final = re.compile(r"\d\d:\d\d ")
 
 
@@ -165,19 +173,42 @@ def _state(source: BriefInput, lines: Sequence[BriefLine]) -> list[Told]:
 
 
 def _current(lines: Sequence[BriefLine], words: Phrases) -> list[Told]:
-    """The newest decision, the newest conversations in a sentence, and what was said last while there is room."""
-    decisions = [_told(line) for line in lines if line.kind == "decision" and "perhaps" not in line.marks][:1]
-    talks = [
-        _told(line, f"{words.day(line.day)}{words.colon}{_first(line.text, 1)[0]}")
-        for line in lines
-        if line.kind == "summary"
-    ]
-    said = [
-        _told(line, f"{words.day(line.day)}{words.comma}{line.text}" if _CLOCK.match(line.text) else line.text)
-        for line in lines
-        if line.kind == "message"
-    ]
-    return [*decisions, *talks[:NEWEST_SUMMARIES], *said]
+    """The latest days that left anything: what was decided, what a conversation was about, or its most telling words;
+    two lines of the last day, one of each before it. What stands among what is open is not told twice.
+    """
+    tasks = [_plain(line.said) for line in lines if line.kind == "action_item" and "lapsed" not in line.marks]
+    days: dict[date, list[BriefLine]] = {}
+    for line in lines:
+        plain = _plain(line.said)
+        is_open = any(plain in task or task in plain for task in tasks)
+        if line.kind in _OF_A_DAY and "perhaps" not in line.marks and not is_open:
+            days.setdefault(line.day, []).append(line)
+    told: list[Told] = []
+    for best in filter(None, map(_most_telling, days.values())):
+        most = best[: 1 if told else LINES_OF_THE_LAST_DAY]
+        told += [_told(line, _dated(line, words)) for line in sorted(most, key=lambda line: line.at)]
+    return told
+
+
+def _plain(text: str) -> str:
+    return comparable(text).strip(" .!?…。！？")
+
+
+def _most_telling(lines: Sequence[BriefLine]) -> list[BriefLine]:
+    """Decisions and summaries before words; of words those that say and matter most, and none that say nothing."""
+    weights: dict[str, float] = {}
+    for line, score in zip(lines, score_many([line.said for line in lines]), strict=True):
+        size = word_count(line.said)
+        if line.kind != "message" or score.value or size >= FEWEST_WORDS:
+            weights[line.id] = min(size, ENOUGH_WORDS) + SCORE_IN_WORDS * score.value
+    kept = [line for line in lines if line.id in weights]
+    return sorted(kept, key=lambda line: (_OF_A_DAY.index(line.kind), -weights[line.id]))
+
+
+def _dated(line: BriefLine, words: Phrases) -> str:
+    if line.kind == "summary":
+        return f"{words.day(line.day)}{words.colon}{_first(line.text, 1)[0]}"
+    return f"{words.day(line.day)}{words.comma}{line.text}" if _CLOCK.match(line.text) else line.text
 
 
 def _first(text: str, count: int) -> list[str]:

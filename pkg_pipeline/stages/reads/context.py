@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
@@ -62,6 +63,8 @@ class ContextRequest:
     max_tokens: int | None = None
     hint: str | None = None
     known_as_of: datetime | None = None
+    served_at: datetime | None = None
+    """As in ``ContextQuery``."""
 
 
 class Asked(TypedDict, total=False):
@@ -144,8 +147,9 @@ def entity_context(
             summary_limit=rules.summary_limit,
             max_tokens=max_tokens,
             text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
-            is_past=rules.as_of < request.now,
+            is_past=rules.as_of < (request.known_as_of or request.now),
             known_as_of=request.known_as_of,
+            served_at=request.served_at,
         )
     )
     if rows is None:
@@ -236,7 +240,8 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
             "max_tokens": answer.max_tokens,
             "hint": request.hint,
             "counter": counter_name,
-            "settings": {name: getattr(settings, name) for name in KEPT_SETTINGS},
+            "program": program_version(),
+            "settings": {"zone": settings.zone.key, **{name: getattr(settings, name) for name in KEPT_SETTINGS}},
             "sha256": content_hash(answer.block.text),
             **({} if answer.brief is None else {"brief": _brief_receipt(answer.brief)}),
         },
@@ -244,7 +249,15 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
             {
                 "tier": tier.tier,
                 "tokens": tier.tokens,
-                "items": [{"kind": item.kind, "id": item.id, "marks": list(item.marks)} for item in tier.items],
+                "items": [
+                    {
+                        "kind": item.kind,
+                        "id": item.id,
+                        "marks": list(item.marks),
+                        "sha": line_digest(answer.receipt_id, item.text),
+                    }
+                    for item in tier.items
+                ],
             }
             for tier in answer.block.tiers
         ],
@@ -253,6 +266,19 @@ def receipt_of(answer: EntityContext, request: ContextRequest, settings: Context
         hypothetical_tokens=answer.hypothetical_tokens,
         text=answer.block.text if answer.brief is None else answer.block.text + answer.brief.text,
     )
+
+
+@cache
+def program_version() -> str:
+    """What tells a block in these words."""
+    from importlib.metadata import version  # half of the time that a list of names takes
+
+    return version("pkg-pipeline")
+
+
+def line_digest(receipt_id: UUID, text: str) -> str:
+    """Tells whether a line is the same, and no two receipts tell whether theirs are."""
+    return content_hash(f"{receipt_id} {text}")[:12]
 
 
 def _brief_receipt(brief: Brief) -> dict[str, Any]:

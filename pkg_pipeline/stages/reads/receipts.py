@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext
+from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, EntityContext, line_digest
 from pkg_pipeline.stages.reads.short_ids import full_or_short
 from pkg_pipeline.stages.reads.stores import EntityUnknown
 
@@ -67,17 +68,21 @@ class ListedReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """``reason``: why the block is not the one that was served; None: it is, to the byte."""
+    """``reason``: why the block is not the one that was served; None: it is, to the byte. ``lines``: (kind, id) of all
+    that cannot be made again as they were.
+    """
 
     receipt: KeptReceipt
     text: str | None
     reason: str | None
+    lines: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "receipt_id": str(self.receipt.id),
             "matches": self.reason is None,
             "differs": self.reason,
+            "lines": [{"kind": kind, "id": key} for kind, key in self.lines],
             "text": self.text,
         }
 
@@ -110,10 +115,15 @@ def receipt_json(one: KeptReceipt) -> dict[str, Any]:
 
 
 def rebuild(
-    receipt: KeptReceipt, *, now: datetime, settings: ContextSettings, context: Callable[..., EntityContext]
+    receipt: KeptReceipt,
+    *,
+    now: datetime,
+    settings: ContextSettings,
+    program: str,
+    context: Callable[..., EntityContext],
 ) -> Rebuilt:
-    """The block by the time, budget, hint and settings of the receipt: of all that is known, else of what the memory
-    knew when it was served. What it says is given only if it is the same; else the reason says which lines differ.
+    """The block by the time, budget, hint and settings of the receipt: of what the memory knew when it was served, else
+    of all that it knows. What it says is given only if it is the same; else the reason says which lines differ.
     """
     digest = receipt.request.get("sha256")
     if digest is None:
@@ -127,25 +137,46 @@ def rebuild(
     )
     asked = [request]
     if (known := receipt.request.get("known_as_of")) is not None:
-        asked.append(replace(request, known_as_of=datetime.fromisoformat(known)))
+        then = replace(request, known_as_of=datetime.fromisoformat(known), served_at=receipt.served_at)
+        asked.insert(0, then)
     answers: list[EntityContext] = []
     for one in asked:
         try:
-            answers.append(context(one, settings=replace(settings, **receipt.request["settings"])))
+            answers.append(context(one, settings=_settings_of(receipt, settings)))
         except EntityUnknown:
             return Rebuilt(receipt, None, "whom it was about is forgotten, or became part of somebody else")
         if content_hash(answers[-1].block.text) == digest:
             return Rebuilt(receipt, answers[-1].block.text, None)
-    return Rebuilt(receipt, None, _difference(receipt, answers[0]))
+    return min((_differing(receipt, one, program) for one in answers), key=lambda one: len(one.lines))
 
 
-def _difference(receipt: KeptReceipt, answer: EntityContext) -> str:
-    now = {(item.kind, item.id) for tier in answer.block.tiers for item in tier.items}
-    gone = [f"{kind} {key}" for kind, key in receipt.served if (kind, key) not in now]
-    new = len(now.difference(receipt.served))
-    if gone:
-        named = ", ".join(gone[:MOST_NAMED]) + (f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else "")
-        return f"{len(gone)} of {len(receipt.served)} lines served then are gone or changed: {named}"
+def _settings_of(receipt: KeptReceipt, settings: ContextSettings) -> ContextSettings:
+    kept = dict(receipt.request["settings"])
+    zone = kept.pop("zone", None)
+    return replace(settings, **kept, **({} if zone is None else {"zone": ZoneInfo(zone)}))
+
+
+def _differing(receipt: KeptReceipt, answer: EntityContext, program: str) -> Rebuilt:
+    now = {(item.kind, item.id): item.text for tier in answer.block.tiers for item in tier.items}
+    lines = tuple(
+        (item["kind"], item["id"])
+        for tier in receipt.tiers
+        for item in tier["items"]
+        if (text := now.get((item["kind"], item["id"]))) is None
+        or item.get("sha", sha := line_digest(receipt.id, text)) != sha
+    )
+    return Rebuilt(receipt, None, _difference(receipt, lines, len(now.keys() - {*receipt.served}), program), lines)
+
+
+def _difference(receipt: KeptReceipt, lines: Sequence[tuple[str, str]], new: int, program: str) -> str:
+    made_by = receipt.request.get("program", program)
+    by = "" if made_by == program else f" (served by version {made_by}, this is {program})"
+    added = f"{new} that the memory did not know then"
+    if lines:
+        named = ", ".join(f"{kind} {key}" for kind, key in lines[:MOST_NAMED])
+        more = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+        also = f"; and {added}" if new else ""
+        return f"{len(lines)} of {len(receipt.served)} lines served then are gone or changed: {named}{more}{also}{by}"
     if new:
-        return f"all lines served then are there, and {new} that the memory did not know then"
-    return "the same lines, with other words, places or counts than then"
+        return f"all lines served then are there, and {added}{by}"
+    return f"the same lines, with other places, counts or words around them than then{by}"

@@ -34,6 +34,8 @@ class ContextQuery:
     is_past: bool = False
     known_as_of: datetime | None = None
     """Nothing that the memory learnt later; None: all that it knows (B11)."""
+    served_at: datetime | None = None
+    """By the database's clock, where a block of that moment is made again: the memory's may have stood."""
 
 
 class StoreUnavailable(Exception):

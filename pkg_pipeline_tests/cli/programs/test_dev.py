@@ -139,22 +139,3 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             process.communicate(timeout=END_SECONDS)
     assert not embedded.is_running(home / "postgres")
     assert not (home / "dev.pid").exists()
-
-
-def test_a_program_that_dies_ends_all_with_its_name(home: Path) -> None:
-    process = start(home)
-    try:
-        until(process, "Ctrl-C ends all")
-        family = psutil.Process(process.pid).children(recursive=True)
-        (daemon,) = [one for one in family if "dagster._daemon" in one.cmdline()]
-        daemon.kill()
-        rest, _ = process.communicate(timeout=END_SECONDS)
-        assert process.returncode == 1
-        assert "daemon ended by signal SIGKILL; the rest is stopped" in rest
-        _, alive = psutil.wait_procs(family, timeout=10)
-        assert alive == []
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.communicate(timeout=END_SECONDS)
-    assert not embedded.is_running(home / "postgres")

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PASSWORD = "only-for-this-minute"
 NOW = "2025-03-15T12:00:00+00:00"
 START_SECONDS = 180.0
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 LEAST_DAEMONS = 7
 ENTRYPOINT = [sys.executable, "-m", "pkg_pipeline.cli.programs.service"]
 

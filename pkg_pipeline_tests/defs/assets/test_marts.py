@@ -13,6 +13,7 @@ import pytest
 from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.adapters.dbt_project import PROJECT
 from pkg_pipeline.defs import partitions
+from pkg_pipeline.defs.assets import marts
 from pkg_pipeline_tests.conftest import REPOSITORY
 
 DAILY = partitions.daily(start=date(2024, 1, 1), timezone="UTC")
@@ -24,10 +25,7 @@ def target() -> Path:
     return dbt_project.prepare(REPOSITORY)
 
 
-@pytest.mark.filterwarnings("ignore:sqlglotrs is deprecated:DeprecationWarning")
 def test_the_marts_hang_on_the_assets_they_are_made_of(target: Path) -> None:
-    from pkg_pipeline.defs.assets import marts
-
     found = marts.build(target, daily=DAILY, weekly=WEEKLY)
     whole, by_day, by_week = found
     parents = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -97,6 +98,24 @@ def test_without_a_model_it_is_lines_of_the_block_in_the_four_parts() -> None:
     assert [told.items[0][1] for told in parts["open"]] == ["action_item4", "action_item5"]
     assert brief_text(parts, "en").split("\n")[0] == "## How things stand"
     assert brief_text(parts, "en").count("## ") == 4
+
+
+def test_current_are_the_latest_days_by_what_they_say_and_not_what_is_open_already() -> None:
+    source = replace(ENGLISH, lines=(
+        line(1, "summary", "They spoke of a lamp.", date(2025, 10, 2)),
+        line(2, "summary", "They spoke of a chair.", date(2025, 10, 19)),
+        line(3, "message", "The kiln is sold, and the buyer comes for it on 3 April", date(2026, 3, 12)),
+        line(4, "message", "My daughter just had a baby, I am at the hospital", date(2026, 3, 13)),
+        line(5, "message", "Forget the contract", date(2026, 3, 13)),
+        line(6, "message", "exactly my point", date(2026, 3, 14)),
+        line(7, "message", "We are on for drinks at The Old Kiln on Friday at 7", date(2026, 3, 14)),
+        line(8, "message", "Remember? I will send the floor plan by Friday", date(2026, 3, 14)),
+        line(9, "message", "And bring the old drawings with you, all of them", date(2026, 3, 14)),
+        line(10, "message", "🥂", date(2026, 3, 15)),
+        line(11, "action_item", "I will send the floor plan by Friday.", date(2026, 3, 14), speaker=ANNA, owner="them"),
+    ))  # fmt: skip
+    told = [one.items[0][1] for one in chosen(source)["current"]]
+    assert told == ["message7", "message9", "message4", "message3"]
 
 
 def test_the_state_is_told_where_a_model_tells_it_not() -> None:

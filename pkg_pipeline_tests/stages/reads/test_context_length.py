@@ -18,6 +18,7 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, entity, rules
 from training import accounts
+from training.closing_trees import third
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
@@ -80,7 +81,8 @@ def test_what_no_word_of_theirs_says_has_room_beside_them() -> None:
 
 
 def test_no_context_of_the_labelled_accounts_is_longer_than_what_was_said(database_url: str, tmp_path: Path) -> None:
-    worlds = accounts.load()
+    """A third of them is read; all: ``python -m benchmarks.context_lengths``."""
+    worlds = third(accounts.load())
     now = max(talk.ended_at for world in worlds for talk in world.talks) + timedelta(days=2)
     given = {"home": tmp_path / "home", "database_url": database_url, "now": now, "llm": "offline", "embedder": "none"}
     file = tmp_path / "accounts.jsonl"
@@ -89,8 +91,8 @@ def test_no_context_of_the_labelled_accounts_is_longer_than_what_was_said(databa
         memory.import_path(file)
         memory.build_interactions()
         compared, in_full = lengths(memory)
-    assert compared > 300
-    assert in_full > 40
+    assert compared > 100
+    assert in_full > 13
 
 
 def lengths(memory: Memory) -> tuple[int, int]:

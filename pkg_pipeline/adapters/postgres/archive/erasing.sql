@@ -73,6 +73,12 @@ DELETE FROM context_receipts WHERE entity_id = ANY(%(people)s)
 -- Fingerprints of all that was served: whose lines they are of nobody can tell.
 DELETE FROM served_lines
 
+-- name: delete_versions
+-- What was made of this chat before, also by the steps of erasing it; of its people what rests on it among others.
+DELETE FROM past_versions
+WHERE chats @> ARRAY[%(chat)s::uuid] OR (kind = 'profile' AND people && %(people)s::uuid[])
+   OR (kind = 'item' AND subject_id = ANY(%(items)s::uuid[]))
+
 -- name: delete_session
 -- With folds, topics and served windows.
 DELETE FROM conversation_sessions WHERE id = %(chat)s

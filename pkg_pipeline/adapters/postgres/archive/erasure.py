@@ -65,6 +65,7 @@ class PostgresErasure:
                 SQL.run(connection, step, **given)
             # readings went with the interactions: what other chats say of items stays
             refolded(connection, given["items"], after=ALL_TALKS)
+            SQL.run(connection, "delete_versions", **given)
             messages = SQL.run(connection, "delete_messages", **given)
         return Erased(tuple(given["people"]), tuple(given["interactions"]), messages, interactions, summaries, facts)
 

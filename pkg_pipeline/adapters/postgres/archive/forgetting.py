@@ -63,6 +63,7 @@ _PERSON = (
     "delete_receipts_of",
     "delete_marks_of",
     "delete_identities_of",
+    "delete_versions_of",
     "delete_person",
     "delete_organizations",
 )
@@ -255,6 +256,7 @@ class PostgresForgetting:
             if SQL.run(connection, "empty_folds", **given):
                 SQL.run(connection, "empty_session", **given)
                 SQL.run(connection, "delete_topics", **given)
+            ERASING.run(connection, "delete_versions", **given)
             for step in ("delete_verdicts", "delete_copies", "delete_messages", "mark_chat"):
                 SQL.run(connection, step, **given)
 

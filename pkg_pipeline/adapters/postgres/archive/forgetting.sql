@@ -207,6 +207,9 @@ DELETE FROM entity_relationship_profiles WHERE entity_id = %(person)s
 -- name: delete_profile_attempts_of
 DELETE FROM profile_attempts WHERE entity_id = %(person)s
 
+-- name: delete_versions_of
+DELETE FROM past_versions WHERE people @> ARRAY[%(person)s::uuid]
+
 -- name: delete_receipts_of
 DELETE FROM context_receipts WHERE entity_id = %(person)s
 

@@ -305,9 +305,9 @@ WHERE i.id = s.item_id
 
 -- name: keep_replaced
 -- Saves the version that is about to be replaced, also of deleted messages, whose text the view does not show.
-INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from)
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from, token_count, importance_score)
 SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL AND NOT m.is_missing,
-       coalesce(a.content, m.content), coalesce(m.reworded_at, m.imported_at)
+       coalesce(a.content, m.content), coalesce(m.reworded_at, m.imported_at), m.token_count, m.importance_score
 FROM changed c JOIN messages m ON m.id = c.id
 LEFT JOIN LATERAL (
     SELECT content FROM archived_messages WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
@@ -348,9 +348,10 @@ WHERE m.chat_id = i.chat_id AND m.external_id = i.external_id AND m.topic IS NUL
 
 -- name: keep_late
 -- And every later version than the current one, whichever file it is in.
-INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from)
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content, known_from, token_count, importance_score)
 SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
-       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END, known_now()
+       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END, known_now(),
+       i.token_count, i.importance_score
 FROM incoming i JOIN messages m USING (chat_id, external_id)
 WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL AND NOT m.is_missing, m.edited_at)
 ON CONFLICT DO NOTHING

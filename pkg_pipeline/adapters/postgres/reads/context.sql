@@ -151,12 +151,13 @@ edits AS (SELECT EXISTS (SELECT FROM messages WHERE awaits_reading) AS is_any),
 -- each as it was then, by its newest state that rests on no deleted message; of a decision also the one before
 items AS (
     SELECT i.id, i.kind, x.band, i.interaction_id, i.importance, i.first_at, i.chat_id, i.message_ids,
-           i.is_withheld OR %(is_past)s AND (edited_since(i.chat_id, i.message_ids, %(as_of)s, %(known)s)
-                                             OR edited_since(s.chat_id, s.message_ids, %(as_of)s, %(known)s)) AS is_withheld,
+           i.is_withheld,
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
            item_status_until(i.kind, s.status, s.due_date, i.holds_until, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
-           (SELECT is_any FROM edits) AND item_is_stale(x.item_id) AS is_stale,
+           (SELECT is_any FROM edits) AND EXISTS (
+               SELECT FROM item_states o JOIN messages m ON m.chat_id = o.chat_id AND m.external_id = ANY(o.message_ids)
+               WHERE o.item_id = x.item_id AND m.awaits_reading) AS is_stale,
            s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
            (SELECT probability FROM item_states WHERE item_id = x.item_id AND place = 0) AS found_with
     FROM (SELECT item_id, band FROM decisions UNION ALL SELECT item_id, 'open' FROM unsettled) AS x
@@ -169,7 +170,6 @@ items AS (
     LEFT JOIN LATERAL (
         SELECT text, first_at FROM items
         WHERE superseded_by = x.item_id AND x.band <> 'open' AND NOT is_withheld
-          AND NOT (%(is_past)s AND edited_since(chat_id, message_ids, %(as_of)s, %(known)s))
         ORDER BY last_at DESC, id LIMIT 1
     ) AS f ON true
     LEFT JOIN entities o ON o.id = i.owner_entity_id
@@ -238,7 +238,8 @@ texts AS (
 facts AS (
     SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at,
            CASE WHEN f.entity_id IS NULL THEN f.about_name END AS about,
-           (SELECT is_any FROM edits) AND awaits_reading(i.chat_id, f.message_ids) AS is_stale,
+           (SELECT is_any FROM edits) AND EXISTS (
+               SELECT FROM messages m WHERE m.chat_id = i.chat_id AND m.external_id = ANY(f.message_ids) AND m.awaits_reading) AS is_stale,
            f.decided_by = 'person' AS is_decided
     FROM (
         (SELECT * FROM entity_facts
@@ -257,7 +258,6 @@ facts AS (
     ) AS f
     LEFT JOIN interactions i ON i.id = f.interaction_id
     WHERE coalesce(f.valid_from, i.ended_at, '-infinity') <= %(as_of)s
-      AND NOT (%(is_past)s AND edited_since(i.chat_id, f.message_ids, %(as_of)s, %(known)s))
 ),
 summaries AS (
     SELECT s.id, s.interaction_id, i.chat_id, i.started_at, i.ended_at, s.summary, s.status = 'dirty' AS is_stale,

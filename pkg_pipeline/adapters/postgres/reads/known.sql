@@ -1,12 +1,20 @@
 -- What the memory knew at a moment (B11): relations that stand before a statement of the reads under the names of the tables that
--- it reads, each as it was then. A state that is not kept is not made up: it is left out, and not_kept names it. Deleted is deleted.
+-- it reads, each as it was then. A state that is not kept is not made up: it is left
+-- out, and not_kept names it. Deleted is deleted.
 
 -- name: everywhere
 messages AS NOT MATERIALIZED (
-    SELECT m.id, m.chat_id, m.external_id, m.sender_entity_id, m.sent_at, m.token_count, m.importance_score, m.is_outgoing, m.kind,
-           m.content, m.content_hash, m.is_archived, m.deleted_at, false AS awaits_reading,
-           CASE WHEN m.reworded_at > %(known)s THEN 'infinity' ELSE m.edited_at END AS edited_at
-    FROM messages m
+    SELECT m.id, m.chat_id, m.external_id, m.sender_entity_id, m.sent_at,
+           coalesce(w.token_count, m.token_count) AS token_count, coalesce(w.importance_score, m.importance_score) AS importance_score, m.is_outgoing, m.kind,
+           m.content, m.content_hash, m.is_archived, m.deleted_at,
+           CASE WHEN m.reworded_at > %(known)s THEN 'infinity' ELSE m.edited_at END AS edited_at,
+           m.reworded_at <= %(known)s AND EXISTS (
+               SELECT FROM interaction_readings r WHERE r.interaction_id = m.interaction_id AND r.known_from < m.reworded_at
+                 AND NOT EXISTS (SELECT FROM past_versions p
+                                 WHERE p.kind = 'reading' AND p.subject_id = r.interaction_id AND p.known_to >= m.reworded_at
+                                   AND (p.known_to < %(known)s OR p.known_to = %(known)s AND p.written_at <= %(served)s))
+           ) AS awaits_reading
+    FROM messages m LEFT JOIN LATERAL words_known(m.id, m.reworded_at, %(known)s) AS w ON true
     WHERE m.imported_at <= %(known)s AND (m.reworded_at IS NULL OR m.reworded_at <= %(known)s OR EXISTS (
         SELECT FROM message_revisions r
         WHERE r.message_id = m.id AND r.known_from <= %(known)s AND NOT r.is_deleted AND r.content <> ''))
@@ -18,32 +26,72 @@ messages AS NOT MATERIALIZED (
     SELECT s.id, s.interaction_id, s.summary, s.message_ids, s.summary_token_count, s.updated_at,
            CASE WHEN reworded_between(i.chat_id, s.message_ids, s.known_from, %(known)s) THEN 'dirty' ELSE 'completed' END AS status,
            CASE WHEN s.dirty_reason = 'deleted' OR rests_on_deleted(i.chat_id, s.message_ids) THEN 'deleted' END AS dirty_reason
-    FROM interaction_summaries s JOIN interactions i ON i.id = s.interaction_id
+    FROM (
+        SELECT * FROM interaction_summaries
+        UNION ALL
+        SELECT o.* FROM past_versions p
+        CROSS JOIN LATERAL jsonb_populate_record(NULL::interaction_summaries, p.was || jsonb_build_object('known_to', p.known_to)) AS o
+        WHERE p.kind = 'summary' AND p.known_to > %(known)s
+    ) AS s JOIN interactions i ON i.id = s.interaction_id
     WHERE s.status IN ('completed', 'dirty', 'superseded')
       AND s.known_from <= %(known)s AND (s.known_to IS NULL OR s.known_to > %(known)s)
 ), live_summaries AS NOT MATERIALIZED (
     SELECT * FROM interaction_summaries
+)
+
+-- name: versions
+-- Of each row that was written over, what it was at the moment: when this was known, or, where a message that it rests on was
+-- edited after as_of, before those words came in. At one moment of a clock that stands, the database's decides.
+past AS MATERIALIZED (
+    SELECT DISTINCT ON (p.kind, p.subject_id) p.kind, p.subject_id, p.people, p.was,
+           p.known_from <= %(known)s AND coalesce(p.known_from < k.at, true)
+               AND NOT EXISTS (SELECT FROM unnest(p.chats) AS c WHERE rests_on_deleted(c, p.message_ids)) AS is_told
+    FROM past_versions p
+    LEFT JOIN LATERAL (
+        SELECT min(edit_known(c, p.message_ids, %(as_of)s, %(known)s)) AS at FROM unnest(p.chats) AS c WHERE p.kind IN ('item', 'fact')
+    ) AS k ON true
+    WHERE (p.kind IN ('chat', 'entity') OR (p.kind, p.subject_id) IN (
+              SELECT o.kind, o.subject_id FROM past_versions o WHERE o.people && accounts_of(%(entity)s)
+              UNION SELECT 'item', w.item_id FROM item_people w WHERE w.entity_id = %(entity)s))
+      AND (p.known_to > %(known)s OR p.known_to = %(known)s AND p.written_at > %(served)s OR p.known_to >= k.at)
+    ORDER BY p.kind, p.subject_id, p.no
 ), item_states AS NOT MATERIALIZED (
-    SELECT * FROM item_states WHERE known_from <= %(known)s
+    SELECT * FROM item_states WHERE known_from <= %(known)s AND item_id NOT IN (SELECT subject_id FROM past WHERE kind = 'item')
+    UNION ALL
+    SELECT s.* FROM past p CROSS JOIN LATERAL jsonb_populate_recordset(NULL::item_states, p.was -> 'states') AS s WHERE p.kind = 'item'
 ), items AS NOT MATERIALIZED (
-    SELECT i.id, i.kind, i.interaction_id, i.importance, i.first_at, s.at AS last_at, i.chat_id, i.message_ids, i.is_withheld,
+    SELECT i.id, i.kind, i.interaction_id, i.importance, i.first_at, s.at AS last_at, i.chat_id, i.message_ids,
+           i.is_withheld OR coalesce(greatest(made_at('item', i.id, i.known_from), s.known_from) >= k.at, false) AS is_withheld,
            s.text, s.owner, i.owner_entity_id, i.owner_name, s.superseded_by, s.due_date, i.holds_until,
            CASE WHEN s.status IN ('done', 'cancelled', 'superseded') THEN s.at END AS settled_at
     FROM items i CROSS JOIN LATERAL (
-        SELECT at, text, owner, status, due_date, superseded_by FROM item_states WHERE item_id = i.id ORDER BY place DESC LIMIT 1
+        SELECT at, text, owner, status, due_date, superseded_by, known_from FROM item_states WHERE item_id = i.id ORDER BY place DESC LIMIT 1
     ) AS s
-    WHERE i.known_from <= %(known)s
+    CROSS JOIN LATERAL (
+        SELECT least(edit_known(i.chat_id, i.message_ids, %(as_of)s, %(known)s), (
+            SELECT min(edit_known(o.chat_id, o.message_ids, %(as_of)s, %(known)s)) FROM item_states o
+            WHERE o.item_id = i.id AND o.at <= %(as_of)s)) AS at
+    ) AS k
+    WHERE i.known_from <= %(known)s AND i.id NOT IN (SELECT subject_id FROM past WHERE kind = 'item')
+    UNION ALL
+    SELECT i.id, i.kind, i.interaction_id, i.importance, i.first_at, i.last_at, i.chat_id, i.message_ids, i.is_withheld,
+           i.text, i.owner, i.owner_entity_id, i.owner_name, i.superseded_by, i.due_date, i.holds_until, i.settled_at
+    FROM past p CROSS JOIN LATERAL jsonb_populate_record(NULL::items, p.was) AS i WHERE p.kind = 'item' AND p.is_told
+), item_people AS MATERIALIZED (
+    SELECT p.item_id, p.entity_id, p.kind, p.importance, i.due_date, i.first_at, i.last_at, i.settled_at
+    FROM item_people p JOIN items i ON i.id = p.item_id
+    WHERE p.entity_id = %(entity)s AND p.item_id NOT IN (SELECT subject_id FROM past WHERE kind = 'item')
+    UNION ALL
+    SELECT i.id, %(entity)s, i.kind, i.importance, i.due_date, i.first_at, i.last_at, i.settled_at
+    FROM past p JOIN items i ON i.id = p.subject_id WHERE p.kind = 'item' AND p.people && accounts_of(%(entity)s)
 ), entity_facts AS NOT MATERIALIZED (
-    SELECT f.id, f.entity_id, f.told_by, f.about_name, f.fact_type, f.value, f.message_ids, f.interaction_id, f.valid_from, f.is_ended,
-           f.known_from, f.status, f.decided_by,
-           CASE WHEN EXISTS (
-               SELECT FROM entity_facts c
-               WHERE c.entity_id IS NOT DISTINCT FROM f.entity_id AND c.told_by IS NOT DISTINCT FROM f.told_by
-                 AND c.fact_type = f.fact_type AND c.valid_from = f.valid_to AND c.known_from <= %(known)s
-           ) THEN f.valid_to END AS valid_to
-    FROM entity_facts f
-    WHERE f.known_from <= %(known)s
-      AND NOT EXISTS (SELECT FROM fact_verdicts v WHERE v.fact_id = f.id AND v.decided_at > %(known)s)
+    SELECT f.* FROM entity_facts f
+    WHERE f.known_from <= %(known)s AND f.id NOT IN (SELECT subject_id FROM past WHERE kind = 'fact')
+      AND (made_at('fact', f.id, f.known_from) >= (
+               SELECT edit_known(i.chat_id, f.message_ids, %(as_of)s, %(known)s) FROM interactions i WHERE i.id = f.interaction_id)) IS NOT TRUE
+    UNION ALL
+    SELECT f.* FROM past p CROSS JOIN LATERAL jsonb_populate_record(NULL::entity_facts, p.was) AS f
+    WHERE p.kind = 'fact' AND p.is_told AND p.was IS NOT NULL
 )
 
 -- name: of_entity
@@ -58,12 +106,23 @@ interaction_participants AS MATERIALIZED (
 ), chat_members AS MATERIALIZED (
     SELECT c.chat_id, c.entity_id FROM chat_members c
     WHERE c.entity_id = ANY(accounts_of(%(entity)s)) AND EXISTS (SELECT FROM messages m WHERE m.chat_id = c.chat_id)
-), item_people AS MATERIALIZED (
-    SELECT p.item_id, p.entity_id, p.kind, p.importance, i.due_date, i.first_at, i.last_at, i.settled_at
-    FROM item_people p JOIN items i ON i.id = p.item_id WHERE p.entity_id = %(entity)s
 ), entity_relationship_profiles AS NOT MATERIALIZED (
     SELECT * FROM entity_relationship_profiles
-    WHERE known_from <= %(known)s AND (remade_at IS NULL OR remade_at <= %(known)s)
+    WHERE known_from <= %(known)s AND id NOT IN (SELECT subject_id FROM past WHERE kind = 'profile')
+    UNION ALL
+    SELECT o.* FROM past p CROSS JOIN LATERAL jsonb_populate_record(NULL::entity_relationship_profiles, p.was) AS o
+    WHERE p.kind = 'profile' AND p.is_told AND p.was IS NOT NULL
+), chats AS NOT MATERIALIZED (
+    SELECT c.id, c.source, c.external_id, o.kind, o.category, o.title
+    FROM chats c LEFT JOIN past p ON p.kind = 'chat' AND p.subject_id = c.id
+    CROSS JOIN LATERAL jsonb_populate_record(c, p.was) AS o
+), eligible_chats AS NOT MATERIALIZED (
+    SELECT id, source, external_id, kind, category FROM chats
+    WHERE category IS DISTINCT FROM 'mass' AND (category IS NOT NULL OR kind <> 'channel')
+), entities AS NOT MATERIALIZED (
+    SELECT e.id, e.merged_into, e.is_self, o.type, o.name, o.organization_id
+    FROM entities e LEFT JOIN past p ON p.kind = 'entity' AND p.subject_id = e.id
+    CROSS JOIN LATERAL jsonb_populate_record(e, p.was) AS o
 ), organizations AS NOT MATERIALIZED (
     -- of somebody whose first word on it came later nobody knew where they work
     SELECT o.id, o.name FROM organizations o WHERE NOT EXISTS (
@@ -72,7 +131,15 @@ interaction_participants AS MATERIALIZED (
 )
 
 -- name: of_search
--- a piece of what was derived is there if what it was made from stood then
+item_states AS NOT MATERIALIZED (
+    SELECT * FROM item_states WHERE known_from <= %(known)s
+), items AS NOT MATERIALIZED (
+    SELECT i.* FROM items i WHERE i.known_from <= %(known)s AND EXISTS (SELECT FROM item_states s WHERE s.item_id = i.id)
+), entity_facts AS NOT MATERIALIZED (
+    SELECT f.* FROM entity_facts f
+    WHERE f.known_from <= %(known)s
+      AND NOT EXISTS (SELECT FROM past_versions p WHERE p.kind = 'fact' AND p.subject_id = f.id AND p.known_to > %(known)s)
+), -- a piece of what was derived is there if what it was made from stood then
 memory_chunks AS NOT MATERIALIZED (
     SELECT c.* FROM memory_chunks c
     WHERE CASE c.source
@@ -89,21 +156,14 @@ memory_chunks AS NOT MATERIALIZED (
 -- name: not_kept
 -- What of a person was known then in a state that is not kept, newest first; of messages, what was deleted since.
 SELECT kind, id, reason, source, chat FROM (
-    (SELECT 'profile' AS kind, p.id::text, 'not_kept' AS reason, p.as_of AS at, NULL AS source, NULL AS chat FROM entity_relationship_profiles p
-     WHERE p.entity_id = %(entity)s AND p.as_of <= %(as_of)s AND p.known_from <= %(known)s AND p.remade_at > %(known)s
-     ORDER BY p.week DESC LIMIT 1)
+    (SELECT p.kind, p.subject_id::text AS id, 'not_kept' AS reason, p.known_to AS at, NULL AS source, NULL AS chat FROM past_versions p
+     WHERE p.people @> ARRAY[%(entity)s::uuid] AND p.was IS NULL AND p.known_from <= %(known)s AND p.known_to > %(known)s
+     ORDER BY p.known_to DESC LIMIT 60)
     UNION ALL
     SELECT i.kind, i.id::text, 'not_kept', i.first_at, NULL, NULL FROM item_people w JOIN items i ON i.id = w.item_id
     WHERE w.entity_id = %(entity)s AND i.first_at <= %(as_of)s AND i.known_from <= %(known)s
       AND NOT EXISTS (SELECT FROM item_states s WHERE s.item_id = i.id AND s.known_from <= %(known)s)
-    UNION ALL
-    SELECT 'fact', f.id::text, 'not_kept', f.known_from, NULL, NULL FROM entity_facts f
-    WHERE f.entity_id = %(entity)s AND f.known_from <= %(known)s AND coalesce(f.valid_from, f.known_from) <= %(as_of)s
-      AND EXISTS (SELECT FROM fact_verdicts v WHERE v.fact_id = f.id AND v.decided_at > %(known)s)
-    UNION ALL
-    SELECT 'reading', r.interaction_id::text, 'not_kept', r.ended_at, NULL, NULL FROM interaction_participants p
-    JOIN interaction_readings r ON r.interaction_id = p.interaction_id
-    WHERE p.entity_id = %(entity)s AND r.ended_at <= %(as_of)s AND r.known_from <= %(known)s AND r.remade_at > %(known)s
+      AND NOT EXISTS (SELECT FROM past_versions p WHERE p.kind = 'item' AND p.subject_id = i.id AND p.known_to > %(known)s)
     UNION ALL
     SELECT 'message', m.external_id, CASE WHEN m.deleted_at IS NULL THEN 'not_kept' ELSE 'withheld' END, m.sent_at, c.source, c.external_id
     FROM interaction_participants p JOIN interactions i ON i.id = p.interaction_id JOIN chats c ON c.id = i.chat_id

@@ -72,11 +72,14 @@ class PostgresReadStore:
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """One round trip, and one more for archived texts; None if there is no such entity."""
         given = context_parameters(query)
-        if query.known_as_of is None:
-            found = orjson.loads(self._contexts.value("context", **given))
-        else:
-            relations = (statement("known", "everywhere"), statement("known", "of_entity"))
+        if (
+            query.known_as_of is not None or query.is_past
+        ):  # items of words that were edited since are those of then (P9)
+            names = ("versions",) if query.known_as_of is None else ("everywhere", "versions", "of_entity")
+            relations = (statement("known", name) for name in names)
             found = orjson.loads(self._contexts.known("context", *relations, **given))
+        else:
+            found = orjson.loads(self._contexts.value("context", **given))
         if found["entity"] is not None and found["entity"]["merged_into"] is not None:  # an account: read its person
             return self.read_context(replace(query, entity_id=UUID(found["entity"]["merged_into"])))
         texts = found["texts"] or {}
@@ -222,6 +225,7 @@ def context_parameters(query: ContextQuery) -> dict[str, Any]:
         "text_chars": query.text_chars,
         "is_past": query.is_past,
         "known": END_OF_TIME if query.known_as_of is None else query.known_as_of,
+        "served": END_OF_TIME if query.served_at is None else query.served_at,
         "heard_chars": MOST_CHARS,
         "heard_messages": MOST_MESSAGES,
     }

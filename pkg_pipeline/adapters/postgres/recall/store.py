@@ -227,6 +227,7 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
         "as_of": query.as_of,
         "is_past": query.is_past,
         "known": FOREVER if query.known_as_of is None else query.known_as_of,
+        "served": FOREVER,
     }
 
 

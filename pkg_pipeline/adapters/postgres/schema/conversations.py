@@ -250,6 +250,8 @@ MESSAGE_REVISIONS = table(
     col("is_deleted", Boolean, "whether this version says that the message is gone"),
     col("content", Text, "its words"),
     col("known_from", MOMENT, "when it came in, by the memory's clock", default=KNOWN_NOW),
+    col("token_count", Integer, "of these words; none: not kept", null=True),
+    col("importance_score", REAL, "likewise", null=True),
     key="message_id content_hash is_deleted edited_at",
 )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import REAL, BigInteger, Boolean, Date, Double, Identity, Integer, Numeric, Text, Uuid
+from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Date, Double, Identity, Integer, Numeric, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, USD, col, index, table, to, view
+from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, TEXTS, USD, col, index, table, to, view
 
 LLM_CALLS = table(
     "llm_calls",
@@ -134,6 +134,26 @@ UNREPORTED_WORK = table(
     col("counts", JSONB, 'the asset\'s numbers: {"rows": 12, …}'),
     col("done_at", MOMENT, "when", default="clock_timestamp()"),
     index("unreported_work_asset", "asset, id"),
+)
+
+PAST_VERSIONS = table(
+    "past_versions",
+    "What a row was until it was written over or deleted, for what is asked of then.",
+    col("no", BigInteger, "in the order of writing", Identity(always=False)),
+    col("kind", Text, "of which table", one_of="item fact summary profile reading chat entity"),
+    col("subject_id", Uuid, "the id of the row"),
+    col("known_from", MOMENT, "since when it was so, by the memory's clock"),
+    col("known_to", MOMENT, "until when, likewise"),
+    col("written_at", MOMENT, "when it was written over, by the database's clock", default="clock_timestamp()"),
+    col("chats", ARRAY(Uuid), "where what it rests on was said", default="'{}'"),
+    col("message_ids", TEXTS, "external ids of the messages that it rests on", default="'{}'"),
+    col("people", ARRAY(Uuid), "whom it concerns", default="'{}'"),
+    col("was", JSONB, "the row, of an item with its states; none: it was not kept", null=True),
+    index("past_versions_chats", "chats", postgresql_using="gin"),
+    index("past_versions_people", "people", postgresql_using="gin"),
+    index("past_versions_subject", "kind, subject_id, known_to"),
+    index("past_versions_time", "kind, known_to"),
+    key="no",
 )
 
 CONTEXT_RECEIPTS = table(

@@ -1,8 +1,11 @@
-"""Revisions 0018 to 0033: what was forgotten; what was edited, and not read again since; what was served lately; what a
+"""Revisions 0018 to 0035: what was forgotten; what was edited, and not read again since; what was served lately; what a
 person decided about facts, and about who is who; since when the memory knows what; what is on its way in batches.
 """
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -200,6 +203,44 @@ def test_revision_0032_lets_what_was_due_lapse_sooner(database_url: str) -> None
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute(status).fetchone() == ("open",)
+
+
+def test_revision_0035_keeps_what_is_written_over_and_names_what_was_not_kept(database_url: str) -> None:
+    fact = (
+        "INSERT INTO entity_facts (entity_id, id, fact_type, value, confidence, status, quote, message_ids, known_from)"
+        " VALUES (%s, %s, 'phone', %s, 1, 'confirmed', '', '{}', %s)"
+    )
+    olga, ids = uuid4(), [uuid4() for _ in range(3)]
+    march, april, may = (datetime(2026, month, 1, tzinfo=UTC) for month in (3, 4, 5))
+    migrate.downgrade(database_url, "0034")
+    with engine.connect(database_url) as connection:
+        connection.execute("INSERT INTO entities (id, name, name_at) VALUES (%s, 'Olga', now())", [olga])
+        connection.execute(fact, [olga, ids[0], "1", march])
+        connection.execute(
+            "INSERT INTO fact_verdicts (fact_id, entity_id, fact_type, said, action, message_ids, decided_at)"
+            " VALUES (%s, %s, 'phone', '1', 'confirm', '{}', %s)",
+            [ids[0], olga, april],
+        )
+        connection.commit()
+    migrate.upgrade(database_url)
+    known = "SELECT value FROM facts_as_of(%s, %s) ORDER BY value"
+    with engine.connect(database_url) as connection:
+        lost = connection.execute("SELECT subject_id, known_from, known_to, was FROM past_versions").fetchall()
+        assert lost == [(ids[0], march, april, None)]
+        assert connection.execute(known, [may, march]).fetchall() == []
+        connection.execute(fact, [olga, ids[1], "2", march])
+        connection.execute("SELECT set_config('pkg.now', %s, true)", [april.isoformat()])
+        connection.execute("UPDATE entity_facts SET value = '3' WHERE id = %s", [ids[1]])
+        connection.execute("UPDATE entities SET name = 'Olga P.' WHERE id = %s", [olga])
+        assert connection.execute(known, [may, march]).fetchall() == [("2",)]
+        assert connection.execute(known, [may, april]).fetchall() == [("1",), ("3",)]
+        names = "SELECT was ->> 'name' FROM past_versions WHERE kind = 'entity'"
+        assert connection.execute(names).fetchall() == [("Olga",)]
+        connection.commit()
+    migrate.downgrade(database_url, "0034")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(known, [may, may]).fetchall() == [("1",), ("3",)]
+        assert connection.execute("SELECT to_regclass('past_versions')").fetchone() == (None,)
 
 
 def test_revision_0034_lets_decisions_run_their_course(database_url: str) -> None:
