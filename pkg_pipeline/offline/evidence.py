@@ -44,7 +44,6 @@ CLAIMS = (
     "sorry",
     "partly",
 )
-
 TELLS_DONE = frozenset({"finished", "received", "thanks"})
 BESIDE = 2
 """So many things may be named with words of something done that are none of an item's."""
