@@ -14,7 +14,7 @@ from pkg_pipeline.offline.called_off import called_off
 from pkg_pipeline.offline.closing_context import log_odds
 from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
-from pkg_pipeline.offline.evidence import Heard, heard
+from pkg_pipeline.offline.evidence import Heard, heard, shows
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -27,7 +27,7 @@ from pkg_pipeline.offline.superseding import replaced
 CLEARLY_KEPT = 0.8
 """From here on a promise counts as kept though no words of completion say so."""
 KEPT_AHEAD = 0.9
-"""From here on a promise counts as kept before its day, or by words that may promise it again."""
+"""From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
@@ -168,7 +168,11 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
     if is_ahead and kept.probability < least:
         return None
-    state = "done" if kept.probability >= least else "perhaps_done"
+    is_shown = shows(item, kept.said)
+    is_clear = is_shown or kept.probability >= KEPT_AHEAD
+    if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
+        return None
+    state = "done" if kept.probability >= least and is_clear else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 

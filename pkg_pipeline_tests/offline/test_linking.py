@@ -15,8 +15,9 @@ from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
+from pkg_pipeline.offline.evidence import heard, shows
 from pkg_pipeline.offline.linking import Linked, link
-from pkg_pipeline.offline.matters import sums_of, things_of_text
+from pkg_pipeline.offline.matters import Open, matter_of, roots_of_text, sums_of, things_of_text
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import EMBED, MONDAY, chat
 
@@ -157,6 +158,37 @@ def test_a_file_that_fits_keeps_the_promise() -> None:
     with_file = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
     changes = linked(replace(source, messages=(with_file,)), *OPEN["en"]).changes
     assert [c.ref for c in changes] == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "said", "is_so"),
+    [
+        ("en", "I'll lend you the tent", "Great news, they gave me a scholarship!", False),
+        ("en", "I'll lend you the tent", "Here you go, the tent", True),
+        ("en", "I'll lend you the tent", "Done!", True),
+        ("ru", "Привезу тебе палатку", "Ура, мне дали стипендию на весь год!", False),
+        ("ru", "Привезу тебе палатку", "Палатка у тебя под дверью", True),
+        ("ru", "Привезу тебе палатку", "Готово!", True),
+        ("zh", "我把帐篷借给你", "太好了，奖学金名单今天公布了！", False),
+        ("zh", "我把帐篷借给你", "帐篷放你门口了", True),
+        ("zh", "我把帐篷借给你", "好了", True),
+    ],
+)
+def test_news_of_another_matter_shows_no_promise_kept(language: Language, promise: str, said: str, is_so: bool) -> None:
+    (message,) = heard(read(told(("Anna", said), language=language)), frozenset())
+    item = Open(matter_of(promise), ANNA, MONDAY, None, promise, promise, roots_of_text(promise))
+    assert shows(item, message) is is_so
+
+
+@pytest.mark.parametrize(
+    ("promise", "is_so"), [("I'll book the train tickets", False), ("I'll send you the plan", True)]
+)
+def test_a_photo_shows_what_is_done_by_handing_it_over(promise: str, is_so: bool) -> None:
+    source = told(("Anna", "[photo]"))
+    sent = replace(source.messages[0], attachments=(Attachment("photo.jpg", "image/jpeg", 90_000),))
+    (message,) = heard(read(replace(source, messages=(sent,))), frozenset())
+    item = Open(matter_of(promise), ANNA, MONDAY, None, promise, promise, roots_of_text(promise))
+    assert shows(item, message) is is_so
 
 
 @pytest.mark.parametrize("placeholder", ["[file contract_signed.pdf]", "[file, 90 kB]"])
