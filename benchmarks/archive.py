@@ -39,7 +39,7 @@ SUMMARIES = """
 MOVING = """
     SELECT DATE '2000-01-01', m.id, m.chat_id, i.id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts,
            clock_timestamp()
-    FROM messages m JOIN interactions i ON i.id = m.interaction_id WHERE m.importance_score < 0.5"""
+    FROM message_texts m JOIN interactions i ON i.id = m.interaction_id WHERE m.importance_score < 0.5"""
 
 
 class Bench:

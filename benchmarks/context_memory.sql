@@ -25,9 +25,9 @@ SELECT t.id, md5('entity ' || who)::uuid, CASE WHEN who = 0 THEN 'self' ELSE 'ot
 FROM talk t, unnest(ARRAY[t.k, 0]) AS who
 
 -- name: messages
-INSERT INTO messages (chat_id, sender_entity_id, interaction_id, sent_at, exported_at, token_count, importance_score,
+INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,
                       is_outgoing, external_id, content, content_hash)
-SELECT t.chat_id, md5('entity ' || CASE WHEN n %% 2 = 0 THEN t.k ELSE 0 END)::uuid, t.id,
+SELECT t.chat_id, md5('entity ' || CASE WHEN n %% 2 = 0 THEN t.k ELSE 0 END)::uuid,
        t.started_at + n * interval '3 minutes', %(now)s, 30, (abs(hashtext(t.j || ' ' || n)) %% 10) / 10.0, n %% 2 = 1,
        t.j || '.' || n,
        (%(sentences)s::text[])[1 + abs(hashtext(t.k || ' ' || t.j || ' ' || n)) %% %(count)s] || ' ' || t.j || '.' || n, 'h'
@@ -80,10 +80,10 @@ INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, messag
                           first_external_id, input_hash)
 SELECT id, chat_id, started_at::date, started_at, started_at + interval '9 minutes', 'completed', 10, 300, 'ru', d || '.0', 'h'
 FROM team;
-INSERT INTO messages (chat_id, sender_entity_id, interaction_id, sent_at, exported_at, token_count, importance_score,
+INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,
                       is_outgoing, external_id, content, content_hash)
 SELECT t.chat_id, md5('entity ' || (SELECT k FROM plan WHERE abs(k) / 10 * sign(k + 0.5)::int = t.g AND k <> 0 LIMIT 1))::uuid,
-       t.id, t.started_at + n * interval '1 minute', %(now)s, 30, 0.1, false, t.d || '.' || n,
+       t.started_at + n * interval '1 minute', %(now)s, 30, 0.1, false, t.d || '.' || n,
        (%(sentences)s::text[])[1 + abs(hashtext(t.g || ' ' || t.d || ' ' || n)) %% %(count)s], 'h'
 FROM team t, generate_series(0, 9) AS n;
 INSERT INTO interaction_participants
@@ -92,7 +92,7 @@ FROM team t JOIN plan p ON abs(p.k) / 10 * sign(p.k + 0.5)::int = t.g AND p.k <>
 INSERT INTO message_entities
 SELECT md5('entity ' || p.k)::uuid, m.id, t.id, m.sent_at
 FROM team t JOIN plan p ON abs(p.k) / 10 * sign(p.k + 0.5)::int = t.g AND p.k <> 0
-JOIN messages m ON m.interaction_id = t.id AND m.chat_id = t.chat_id AND right(m.external_id, 1)::int %% 2 = 0
+JOIN messages m ON m.chat_id = t.chat_id AND m.sent_at BETWEEN t.started_at AND t.started_at + interval '9 minutes' AND right(m.external_id, 1)::int %% 2 = 0
 
 -- name: totals
 INSERT INTO entity_days

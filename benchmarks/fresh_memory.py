@@ -58,12 +58,13 @@ class Cost:
 
 
 class FreshMemory:
-    """An empty memory in the database ``bench`` of the server in ``folder/pg``."""
+    """A memory in the database ``bench`` of the server in ``folder/pg``, empty where it is not there yet."""
 
     def __init__(self, folder: Path, server: str) -> None:
         self.folder = folder
         with engine.connect(server, search_path="public", autocommit=True) as connection:
-            connection.execute("CREATE DATABASE bench")
+            if connection.execute("SELECT FROM pg_database WHERE datname = 'bench'").fetchone() is None:
+                connection.execute("CREATE DATABASE bench")
         self.url = engine.with_database(server, "bench")
         migrate.upgrade(self.url)
         self.memory = opened(self.url, folder)

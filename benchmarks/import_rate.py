@@ -33,21 +33,34 @@ RU = "давай завтра созвонимся насчёт договора
 ZH = ("我们明天再谈价格", "好的没问题", "合同周五之前寄给你", "那批货什么时候到", "谢谢")
 
 
-def write_messages(path: Path, count: int, *, chats: int, one_chat: bool = False, seed: int = 7) -> None:
-    """``count`` lines: nine direct chats of ten, one group; 60 letters on average, pauses that make interactions."""
+def write_messages(
+    path: Path,
+    count: int,
+    *,
+    chats: int,
+    one_chat: bool = False,
+    seed: int = 7,
+    part: str = "",
+    start: datetime = START,
+) -> None:
+    """``count`` lines: nine direct chats of ten, one group; 60 letters on average, pauses that make interactions.
+
+    ``part`` begins the names of its chats and people, which are no other part's.
+    """
     random.seed(seed)
-    times = [START + timedelta(minutes=random.randrange(600)) for _ in range(chats)]
+    times = [start + timedelta(minutes=random.randrange(600)) for _ in range(chats)]
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
             chat = 0 if one_chat else random.randrange(chats)
             is_group = not one_chat and chat % 10 == 9
             pause = random.expovariate(1 / 90) if one_chat or random.random() < 0.95 else random.expovariate(1 / 90_000)
             times[chat] += timedelta(seconds=pause)
-            sender = f"p{chat}-{random.randrange(8)}" if is_group else random.choice(("me", f"p{chat}"))
+            sender = f"{part}p{chat}"
+            sender = f"{sender}-{random.randrange(8)}" if is_group else random.choice(("me", sender))
             file.write(
                 json.dumps(
                     {
-                        "chat_id": f"c{chat}",
+                        "chat_id": f"{part}c{chat}",
                         "chat_kind": "group" if is_group else "direct",
                         "message_id": str(number),
                         "sender_id": sender,

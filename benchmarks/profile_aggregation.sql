@@ -12,9 +12,9 @@ SELECT id, chat_id, at::date, at, at + interval '25 minutes', 'completed', 6, 18
 INSERT INTO interaction_participants
 SELECT t.id, who, CASE WHEN who = md5('me')::uuid THEN 'self' ELSE 'other' END, 6, 180, t.at, t.at + interval '25 minutes'
 FROM talk t, unnest(ARRAY[md5(%(name)s)::uuid, md5('me')::uuid]) AS who;
-INSERT INTO messages (chat_id, sender_entity_id, interaction_id, sent_at, exported_at, token_count, importance_score,
+INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,
                       is_outgoing, external_id, content, content_hash)
-SELECT t.chat_id, CASE WHEN mine THEN md5('me')::uuid ELSE md5(%(name)s)::uuid END, t.id, t.at + m * interval '5 minutes',
+SELECT t.chat_id, CASE WHEN mine THEN md5('me')::uuid ELSE md5(%(name)s)::uuid END, t.at + m * interval '5 minutes',
        now(), 30, 0.2, mine, t.n || '.' || m, 'Text number ' || t.n || ' of the talk, about this and that', 'h'
 FROM talk t, generate_series(0, 5) AS m, LATERAL (SELECT CASE WHEN %(spoken)s THEN m %% 2 = 1 ELSE m = 1 END AS mine) o;
 INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version, language, summary,

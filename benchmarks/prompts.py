@@ -90,7 +90,7 @@ def _texts(memory: Memory) -> list[str]:
     """Of every message of every conversation that is read."""
     with memory.connections.connection() as connection:
         rows = connection.execute(
-            "SELECT m.content FROM messages m JOIN interaction_readings r ON r.interaction_id = m.interaction_id"
+            "SELECT m.content FROM message_texts m JOIN interaction_readings r ON r.interaction_id = m.interaction_id"
             " WHERE m.deleted_at IS NULL"
         )
         return [str(row[0]) for row in rows]

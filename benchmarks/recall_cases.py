@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Kept = dict[tuple[int, float], "Weighable"]
 
 WEIGHED = ("looks", "neighbours", "speaker", "period", "relation", "dated")
-UNITS = RankingRules(speaker=1.0, period=1.0, dated=1.0, relation=1.0, neighbours=1.0, repeat=0.0)
+UNITS = RankingRules(speaker=1.0, period=1.0, dated=1.0, relation=1.0, neighbours=1.0, repeat=0.0, alone=0.0)
 HEADING_TOKENS = 9
 LEAST_TOKENS = 3
 MOST = 4100

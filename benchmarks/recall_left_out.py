@@ -102,7 +102,7 @@ def fitted(value: Value, names: Sequence[str]) -> Choice:
 
 def kin(name: str) -> str:
     """What is left out together: the questions to one text."""
-    return name.split("_", 1)[1] if "_" in name else f"own {name}"
+    return name.rsplit("_", 1)[1] if "_" in name else f"own {name}"
 
 
 def main(argv: list[str] | None = None) -> int:

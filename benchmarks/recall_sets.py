@@ -63,7 +63,7 @@ def corpora(names: Sequence[str] = ()) -> Iterator[Corpus]:
         **{f"facts_{language}": lambda language=language: facts(language) for language in LANGUAGES},
         **{
             f"{part}_{language}": lambda language=language, part=part: of_accounts(language, part)
-            for part in ("asked", "held", "dev")
+            for part in ("asked", "held", "dev", "people", "people_held")
             for language in LANGUAGES
         },
         **{f"translated_{language}": lambda language=language: translated(language) for language in LANGUAGES},
@@ -234,13 +234,17 @@ def facts(language: str) -> Corpus:
 
 def of_accounts(language: str, part: str = "asked") -> Corpus:
     """Questions to the accounts of a language: ``dev`` to seven of them, for developing; to others, every other one is
-    ``asked``, those between are ``held``: only measured.
+    ``asked``, those between are ``held``: only measured. ``people``: about who somebody is and what holds now, every
+    other one; those between are ``people_held``.
     """
     worlds = [world for world in load_accounts() if world.language == language]
     said = {(world.name, key): one for world in worlds for key, one in _said(world)}
     asked_at = max(one.at for one in said.values()) + LATER
     if part == "dev":
         rows = [row for row in _lines(QUESTIONS / "developing.jsonl") if row["account"].startswith(language)]
+    elif part.startswith("people"):
+        rows = [row for row in _lines(QUESTIONS / "people.jsonl") if row["language"] == language]
+        rows = rows[part == "people_held" :: 2]
     else:
         rows = _lines(QUESTIONS / f"accounts_{language}.jsonl")[part == "held" :: 2]
     questions: list[Asked] = []
@@ -253,7 +257,7 @@ def of_accounts(language: str, part: str = "asked") -> Corpus:
             raise ValueError(f"an account has changed under the question {row['question']!r}")
         label = row["kind"] if row["language"] == language or row["kind"] == "newest" else f"{row['kind']}, crossing"
         questions.append(Asked(row["question"], label, asked_at, evidence, before=before))
-    return Corpus(f"{part}_{language}", tuple(said.values()), tuple(questions), is_for_measuring=part == "held")
+    return Corpus(f"{part}_{language}", tuple(said.values()), tuple(questions), is_for_measuring=part.endswith("held"))
 
 
 def translated(language: str) -> Corpus:

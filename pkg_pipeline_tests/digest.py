@@ -18,7 +18,8 @@ LOGICAL_TABLES: dict[str, LiteralString] = {
     "chats": "SELECT id, source, external_id, kind, category, category_source, title, metadata::text FROM chats",
     "chat_members": "SELECT chat_id, entity_id FROM chat_members",
     "messages": """
-        SELECT chat_id, external_id, sender_entity_id, interaction_id, sent_at, edited_at, deleted_at IS NOT NULL,
+        SELECT chat_id, external_id, sender_entity_id, interaction_of(kind, chat_id, sent_at), sent_at,
+               edited_at, deleted_at IS NOT NULL,
                token_count, importance_score, importance_reason, is_outgoing, is_time_assumed, kind, role, content,
                content_hash, reply_to, topic, forwarded_from, parts::text, metadata::text FROM messages""",
     "message_revisions": """

@@ -26,6 +26,8 @@ UNHEARD: Final = LineChance(-3.0, -3.0, -3.0, 0.0, -3.0, 0.0)
 NOTHING: Final = -9.0
 """Log-odds where there is no line or no other item."""
 NO_DUE_DAY: Final = -999.0
+DAYS, LATE = -6, -5
+"""Columns: days since an item was said, and since it was due."""
 DECIMALS: Final = 2
 """Vectors vary in their last bits between machines."""
 

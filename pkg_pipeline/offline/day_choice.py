@@ -8,16 +8,19 @@ from datetime import date
 from typing import Final
 
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, find_dates, is_beginning
+from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, is_beginning, is_of_another
 from pkg_pipeline.offline.deeds import deeds_named
 from pkg_pipeline.offline.duties import Duty
 from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.reading import Reading, Sentence
+from pkg_pipeline.offline.told_days import days_told
 from pkg_pipeline.offline.weighing import is_question
 
 HEAD: Final = "due_days"
-THRESHOLD = 0.45
+THRESHOLD = 0.6
+ONLY_THRESHOLD = 0.25
+"""A day is taken from this probability on; where it is the only one that may be meant from the lower one on."""
 BEFORE, AFTER = 14, 4
 """Lines before the first and after the last cue of a duty whose days may be meant."""
 NEAR = (1, 2, 4, 8)
@@ -41,11 +44,11 @@ class NamedDay:
     features: dict[str, float] = field(default_factory=dict[str, float])
 
 
-def day_of_event(reading: Reading, duty: Duty) -> NamedDay | None:
+def day_of_event(reading: Reading, duty: Duty, only: date | None = None) -> NamedDay | None:
     """The likeliest day named around a duty that has none of its own, if it is likely enough."""
     weighed = [(probability(HEAD, one.features), one) for one in days_around(reading, duty)]
-    chance, best = max(weighed, key=lambda pair: pair[0], default=(0.0, None))
-    return best if chance >= THRESHOLD else None
+    weighed = [pair for pair in weighed if pair[0] >= (ONLY_THRESHOLD if pair[1].day == only else THRESHOLD)]
+    return max(weighed, key=lambda pair: pair[0], default=(0.0, None))[1]
 
 
 def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:
@@ -61,7 +64,8 @@ def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:
     }
     days: dict[date, NamedDay] = {}
     for sentence, found in mentions:
-        one = days.setdefault(found.day, NamedDay(found.day, sentence.line, dict(about)))
+        day = found.expected
+        one = days.setdefault(day, NamedDay(day, sentence.line, dict(about)))
         one.features |= dict.fromkeys(_of_mention(reading, duty, sentence, found), 1.0)
         if sentence.line == nearest:
             one.features["nearest before"] = 1.0
@@ -78,10 +82,12 @@ def days_around(reading: Reading, duty: Duty) -> list[NamedDay]:
 
 def _mentions(reading: Reading, duty: Duty) -> Iterator[tuple[Sentence, FoundDate]]:
     first, last = duty.cues[0].line, max(cue.line.index for cue in duty.cues)
+    own = [cue.sentence for cue in duty.cues]
     for line in reading.lines[max(0, first.index - BEFORE) : last + AFTER + 1]:
         for sentence in () if line.is_data else line.sentences:
-            for found in find_dates(sentence.text, sentence.language, line.day):
-                if found.day >= max(line.day, first.day):
+            for found in days_told(reading, line, sentence.text, sentence.language):
+                of_another = sentence in own and is_of_another(sentence.text, sentence.language, found)
+                if found.day >= max(line.day, first.day) and not of_another:
                     yield sentence, found
 
 

@@ -9,10 +9,11 @@ from typing import Literal
 
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
-from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_day, find_dates
+from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_among
 from pkg_pipeline.offline.day_choice import day_of_event
 from pkg_pipeline.offline.duties import TAKEN, Cue, Duty
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.told_days import days_told
 
 ANSWER_CHARS = 60
 SHORT_WORDS = 6
@@ -53,7 +54,7 @@ def due_of(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay | No
     named = named_with(reading, duty, before)
     if named is not None:
         return named
-    event = day_of_event(reading, duty)
+    event = day_of_event(reading, duty, _only_day(reading, duty.cues))
     return None if event is None else DueDay(event.day, event.line)
 
 
@@ -62,22 +63,23 @@ def named_with(reading: Reading, duty: Duty, before: Sentence | None) -> DueDay 
     moved = _ahead_of_event(reading, duty) or _moved(reading, duty)
     if moved is not None:
         return moved
-    first = next(_days(_places(reading, duty, before)), None)
+    first = next(_days(reading, _places(reading, duty, before)), None)
     if first is None:
         return None
     place, day = first
     if place.role in ("promise", "answer"):
         requests = (cue for cue in duty.cues if not cue.is_promise and cue.line.index != place.line.index)
-        asked, wanted = next(_days(one for cue in requests for one in _of_cue(cue)), first)
+        asked, wanted = next(_days(reading, (one for cue in requests for one in _of_cue(cue))), first)
         if wanted is not day and _says_again(place, day, wanted):
             return DueDay(wanted.day, asked.line.index)
-    return DueDay(day.day, place.line.index)
+    return DueDay(day.expected if place.role == "beside" else day.day, place.line.index)
 
 
-def _days(places: Iterable[Place]) -> Iterator[tuple[Place, FoundDate]]:
+def _days(reading: Reading, places: Iterable[Place]) -> Iterator[tuple[Place, FoundDate]]:
     """Places that name a day, with it."""
     for one in places:
-        day = due_day(one.text, one.line.language, one.line.day, is_own=one.role != "beside")
+        found = days_told(reading, one.line, one.text)
+        day = due_among(found, one.text, one.line.language, one.line.day, is_own=one.role != "beside")
         if day is not None:
             yield one, day
 
@@ -103,7 +105,7 @@ def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
             continue
         span, rest = told
         own = (Place(rest, cue.line), *_earlier(reading, cue.line.index, EVENT_REACH, cue))
-        days = ((day.day, one.line) for one in own for day in find_dates(one.text, one.line.language, one.line.day))
+        days = ((day.begins, one.line) for one in own for day in days_told(reading, one.line, one.text))
         day, line = next(((day, line) for day, line in days if day - span >= cue.line.day), (None, cue.line))
         if day is not None:
             return DueDay(day - span, line.index)
@@ -112,18 +114,21 @@ def _ahead_of_event(reading: Reading, duty: Duty) -> DueDay | None:
 
 def _moved(reading: Reading, duty: Duty) -> DueDay | None:
     """The last day of those said instead: "by May. no, by April"; "on Thursday" - "I can't. Saturday?" - "Saturday"."""
-    own = [cue for cue in duty.cues if find_dates(cue.sentence.text, cue.sentence.language, cue.line.day)]
+    own = [cue for cue in duty.cues if days_told(reading, cue.line, cue.sentence.text)]
     if not own:
         return None
     line, cue = own[-1].line, own[-1]
     for one in line.sentences[cue.sentence.place + 1 : cue.sentence.place + 2]:
-        day = due_day(one.text, one.language, line.day) if _any_text("instead", one.text) else None
+        found = days_told(reading, line, one.text) if _any_text("instead", one.text) else ()
+        day = due_among(found, one.text, one.language, line.day)
         if day is not None:
             return DueDay(day.day, line.index)
     later = [one for one in reading.lines[line.index + 1 : line.index + 1 + MOVED_REACH] if not one.is_data]
-    said = {found.day for found in find_dates(cue.sentence.text, cue.sentence.language, line.day)}
+    said = {found.day for found in days_told(reading, line, cue.sentence.text)}
     cannot = in_any("offline", "dates", "cannot")
-    refusals = ((at, cannot.search(one.message.text)) for at, one in enumerate(later[:2]) if not _takes(one, said))
+    refusals = (
+        (at, cannot.search(one.message.text)) for at, one in enumerate(later[:2]) if not _takes(reading, one, said)
+    )
     at, refused = next(((at, found) for at, found in refusals if found), (0, None))
     if refused is None:
         return None
@@ -131,18 +136,18 @@ def _moved(reading: Reading, duty: Duty) -> DueDay | None:
     days = [
         (found.day, one.index)
         for text, one in then
-        for found in find_dates(text, one.language, one.day)
+        for found in days_told(reading, one, text)
         if found.kind in EXACT and found.day >= line.day
     ]
     return DueDay(*days[-1]) if days else None
 
 
-def _takes(line: Line, days: Collection[date]) -> bool:
+def _takes(reading: Reading, line: Line, days: Collection[date]) -> bool:
     """Whether a clause that refuses nothing names one of the days: "the 2nd then, after that I can't"."""
     clauses = in_any("offline", "dates", "clause").split(line.message.text)
     cannot = in_any("offline", "dates", "cannot")
     told = (one for one in clauses if one and cannot.search(one) is None)
-    return any(found.day in days for one in told for found in find_dates(one, line.language, line.day))
+    return any(found.day in days for one in told for found in days_told(reading, line, one))
 
 
 def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[Place]:
@@ -173,16 +178,20 @@ def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:
         asked = reading.lines[one.index - 1].message.text
         if _is_bare_day(one) and in_any("offline", "dates", "when").search(asked):
             yield Place(one.message.text, one)
-    if _any(cues, "at_event"):
-        places = list(_earlier(reading, first, EVENT_REACH, cues[0]))
-        named = [
-            found
-            for place in places
-            for found in find_dates(place.text, place.line.language, place.line.day)
-            if found.day >= place.line.day and not found.kind.startswith("part_of")
-        ]
-        if len({one.day for one in named}) == 1 and all(one.kind in EXACT for one in named):
-            yield from places
+
+
+def _only_day(reading: Reading, cues: list[Cue]) -> date | None:
+    """The only day named before who brings, makes or fetches something, or does it for or before something."""
+    if not (_any(cues, "at_event") or _any(cues, "anchor")):
+        return None
+    named = [
+        found
+        for place in _earlier(reading, min(cue.line.index for cue in cues), EVENT_REACH, cues[0])
+        for found in days_told(reading, place.line, place.text)
+        if found.day >= place.line.day and not found.kind.startswith("part_of")
+    ]
+    days = {one.expected for one in named}
+    return days.pop() if len(days) == 1 and all(one.kind in EXACT for one in named) else None
 
 
 def _any(cues: list[Cue], words: str) -> bool:

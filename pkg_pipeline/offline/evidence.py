@@ -44,7 +44,11 @@ CLAIMS = (
     "sorry",
     "partly",
 )
-
+TELLS_DONE = frozenset({"finished", "received", "thanks"})
+BESIDE = 2
+"""So many things may be named with words of something done that are none of an item's."""
+NOT_HANDED_OVER = frozenset({"buy", "pay", "bring", "call", "meet", "register"})
+"""Deeds that a file of another kind does not show."""
 AFFIRMED_CLAIMS = frozenset({"finished", "received", "there", "praise"})
 HOLDING = frozenset({"not_yet", "later", "cancelled", "postponed"})
 
@@ -136,6 +140,20 @@ def asked_of(items: Mapping[int, Open], said: Heard) -> frozenset[int]:
     if asked and said.stated:
         asked |= {i for i, item in items.items() if not said.stated & (item.matter.roots | item.around)}
     return frozenset(asked)
+
+
+def shows(item: Open, said: Heard) -> bool:
+    """Whether a message, or what was said just before, shares something with an item, or is a bare "done" or a file
+    that may be of any: "I got the job!" brings no ladder back, and a photo books no tickets.
+    """
+    matter, mine = said.matter, item.matter
+    if matter.things & mine.things or matter.sums & mine.sums or matter.files & mine.files:
+        return True
+    if any(one.matter.things & (mine.things | item.things_around) for one in said.before):
+        return True
+    if said.has_file:
+        return bool(matter.latin & mine.latin) or not mine.deeds or not mine.deeds <= NOT_HANDED_OVER
+    return len(matter.things) <= (BESIDE if said.done or TELLS_DONE & said.says else 0)
 
 
 def _only_asks_of(item: Open, said: Heard) -> bool:

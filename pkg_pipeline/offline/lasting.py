@@ -9,10 +9,11 @@ from datetime import date, timedelta
 from typing import Final
 
 from pkg_pipeline.memory.text.language_data import pattern, table
-from pkg_pipeline.offline.dates import find_dates, is_beginning
+from pkg_pipeline.offline.dates import is_beginning
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.reading import Reading, Sentence
+from pkg_pipeline.offline.told_days import days_told
 
 HEAD: Final = "lasting"
 THRESHOLD = 0.4
@@ -52,10 +53,10 @@ def _named(reading: Reading, sentences: Iterable[Sentence]) -> tuple[date | None
     for one in sentences:
         words = table("offline", one.language, "dates")["patterns"]
         is_again |= pattern(words["again"]).search(one.text) is not None
-        said = reading.lines[one.line].day
-        for found in find_dates(one.text, one.language, said):
+        line = reading.lines[one.line]
+        for found in days_told(reading, line, one.text, one.language):
             begins |= is_beginning(one.text, one.language, found)
-            days += [found.day] if found.day >= said else []
+            days += [found.day] if found.day >= line.day else []
     return max(days, default=None), is_again, begins
 
 

@@ -14,10 +14,11 @@ from pkg_pipeline.offline.called_off import called_off
 from pkg_pipeline.offline.closing_context import log_odds
 from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
-from pkg_pipeline.offline.evidence import Heard, heard
+from pkg_pipeline.offline.evidence import Heard, heard, shows
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
+from pkg_pipeline.offline.new_days import is_asked_of, new_days
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
@@ -26,7 +27,7 @@ from pkg_pipeline.offline.superseding import replaced
 CLEARLY_KEPT = 0.8
 """From here on a promise counts as kept though no words of completion say so."""
 KEPT_AHEAD = 0.9
-"""From here on a promise counts as kept before its day, or by words that may promise it again."""
+"""From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
@@ -65,6 +66,7 @@ def link(
     says_kept, says_again = log_odds(reading, items, met, embed)
     kept = closings(met, says_kept, least=PERHAPS)
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
+    renewed = new_days(reading, items[: len(tasks)], talk) | renewed
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
     promised = {one.sentence.text for one in found}
     kept = {i: one for i, one in kept.items() if not _is_promise(one, items[i], promised)}
@@ -76,7 +78,7 @@ def link(
         if len(new) != 1:
             continue
         old, again = items[index], items[len(tasks) + new[0]]
-        is_of_it = may_be_same(old, again) or (_is_asked_of(old, one.said) and not again.matter.things)
+        is_of_it = may_be_same(old, again) or (is_asked_of(old, one.said) and not again.matter.things)
         if one.said.says & EXCUSES or is_of_it:
             repeated[new[0]] = index
         else:
@@ -110,12 +112,6 @@ def link(
         },
         again=again,
     )
-
-
-def _is_asked_of(item: Open, said: Heard) -> bool:
-    """Whether another spoke of the item just before: "and the poster?" - "the artist is at it, on saturday"."""
-    others = (one.matter.things for one in said.before if one.line.speaker != said.line.speaker)
-    return any(things & (item.matter.things | item.things_around) for things in others)
 
 
 def _silently(
@@ -172,7 +168,11 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
     if is_ahead and kept.probability < least:
         return None
-    state = "done" if kept.probability >= least else "perhaps_done"
+    is_shown = shows(item, kept.said)
+    is_clear = is_shown or kept.probability >= KEPT_AHEAD
+    if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
+        return None
+    state = "done" if kept.probability >= least and is_clear else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 

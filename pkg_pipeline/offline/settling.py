@@ -17,6 +17,7 @@ from pkg_pipeline.offline.judging import Judged
 from pkg_pipeline.offline.matters import Open, roots_of_text, things_of_text
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 from pkg_pipeline.offline.retelling import described, ended
+from pkg_pipeline.offline.told_days import days_told
 from pkg_pipeline.offline.weighing import is_question
 
 QUOTE_CHARS = 300
@@ -60,7 +61,7 @@ def put_off(
     """The item promised again, or put off to another day. ``repeats``: the new tasks that only repeat it."""
     if renewed is not None:
         line = renewed.said.line
-        said = [one.day for one in find_dates(line.message.text, line.language, line.day) if one.day >= line.day]
+        said = [one.day for one in days_told(reading, line, line.message.text) if one.day >= line.day]
         day = said[-1] if said else due_date(line.message.text, line.language, line.day)
         again = _promising(line, [one.sentence for one in repeats if one.sentence.line == line.index])
         is_owners = shown.owner == ("self" if line.speaker.is_self else "them")

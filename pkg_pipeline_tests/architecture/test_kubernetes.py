@@ -45,6 +45,34 @@ def test_manifests_keep_to_the_schemas_of_kubernetes(manifests: dict[str, dict[s
         kubernetes_validate.validate(one, version, strict=True)
 
 
+TAKEN = {
+    (): "global generatePostgresqlPasswordSecret postgresql dagster-user-deployments runLauncher dagsterWebserver"
+    " dagsterDaemon computeLogManager retention telemetry additionalInstanceConfig rabbitmq redis flower ingress",
+    ("postgresql",): "enabled postgresqlHost postgresqlUsername postgresqlDatabase postgresqlScheme postgresqlParams"
+    " service",
+    ("dagster-user-deployments", "deployments", 0): "name image port codeServerArgs env envConfigMaps envSecrets"
+    " includeConfigInLaunchedRuns podSecurityContext securityContext resources readinessProbe livenessProbe"
+    " startupProbe volumes volumeMounts labels annotations nodeSelector affinity tolerations schedulerName",
+    ("runLauncher", "config", "k8sRunLauncher"): "image imagePullPolicy jobNamespace loadInclusterConfig envConfigMaps"
+    " envSecrets envVars volumes volumeMounts labels failPodOnRunFailure resources schedulerName securityContext"
+    " runK8sConfig",
+    ("runLauncher", "config", "k8sRunLauncher", "runK8sConfig"): "containerConfig podSpecConfig podTemplateSpecMetadata"
+    " jobSpecConfig jobMetadata",
+    ("dagsterDaemon", "runCoordinator", "config", "queuedRunCoordinator"): "maxConcurrentRuns tagConcurrencyLimits"
+    " dequeueIntervalSeconds dequeueNumWorkers dequeueUseThreads",
+    ("retention",): "enabled sensor schedule autoMaterialize",
+}
+"""Place in the values → the keys that the chart takes there, as its own schema has them; others it refuses."""
+
+
+def test_values_have_only_keys_that_the_chart_takes(values: dict[str, Any]) -> None:
+    for place, names in TAKEN.items():
+        given: Any = values
+        for step in place:
+            given = given[step]
+        assert set(given) <= set(names.split()), place
+
+
 def test_the_schemas_refuse_a_misspelt_key(manifests: dict[str, dict[str, Any]]) -> None:
     budget = manifests["PodDisruptionBudget"]
     wrong = {**budget, "spec": {**budget["spec"], "maxUnavailible": 1}}

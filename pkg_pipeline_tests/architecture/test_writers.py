@@ -36,7 +36,7 @@ WRITERS: dict[str, set[str]] = {
     "chat_members": {"forgetting", "erasing", "ingest"},
     "import_batches": {"erasing", "ingest"},
     "chat_exports": {"deletions", "ingest"},
-    "messages": {"forgetting", "erasing", "appending", "archive", "deletions", "ingest", "interactions", "readings"},
+    "messages": {"forgetting", "erasing", "appending", "archive", "deletions", "ingest", "readings"},
     "message_revisions": {"archive", "ingest"},
     "message_entities": {"forgetting", "interactions"},
     "interactions": {"erasing", "interactions"},

@@ -17,6 +17,7 @@ from pkg_pipeline.offline.dates import due_date, find_dates
 
 MONDAY = date(2024, 3, 11)
 FOLDER = Path(__file__).parent / "due"
+LEAST_AFTER = 53
 EXAMPLES = [
     (language, said, text, day)
     for language in LANGUAGES
@@ -28,9 +29,20 @@ EXAMPLES = [
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_said_is_due_by_the_day_in_the_table(language: Language) -> None:
     own = [(said, text, day) for tongue, said, text, day in EXAMPLES if tongue == language]
-    assert len(own) >= 150
+    assert len(own) >= 270
     read = [(said, text, str(due_date(text, language, date.fromisoformat(said)) or "")) for said, text, _ in own]
     assert read == own
+
+
+def test_most_of_what_was_written_after_the_rules_is_read() -> None:
+    rows = [
+        (text, day, str(due_date(text, language, date.fromisoformat(said)) or ""))
+        for language in LANGUAGES
+        for said, days in tomllib.loads((FOLDER / "after.toml").read_text("utf-8"))[language].items()
+        for text, day in days.items()
+    ]
+    assert len(rows) >= 54
+    assert sum(day == read for _, day, read in rows) >= LEAST_AFTER
 
 
 @pytest.mark.parametrize(
@@ -47,6 +59,20 @@ def test_parts_of_a_day_and_days_to_choose_from(text: str, day: date) -> None:
 
 def test_a_deadline_goes_before_a_plain_date() -> None:
     assert due_date("We meet on Tuesday, send it by Thursday", "en", MONDAY) == date(2024, 3, 14)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "first", "last"),
+    [
+        ("the 26th to the 30th", "en", date(2024, 3, 26), date(2024, 3, 30)),
+        ("12-16 April", "en", date(2024, 4, 12), date(2024, 4, 16)),
+        ("с 6 по 8 апреля", "ru", date(2024, 4, 6), date(2024, 4, 8)),
+        ("4月6到8号", "zh", date(2024, 4, 6), date(2024, 4, 8)),
+    ],
+)
+def test_days_in_a_row_are_one_with_a_first_and_a_last(text: str, language: Language, first: date, last: date) -> None:
+    (found,) = find_dates(text, language, MONDAY)
+    assert (found.begins, found.day, found.is_deadline) == (first, last, False)
 
 
 def test_what_is_past_is_no_due_date() -> None:

@@ -33,7 +33,7 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     (
         "ru",
         (("Оля", "Я работаю главным механиком в яхт-клубе «Норд»."),),
-        {("position", "главным механиком", "Оля"), ("organization", "Норд", "Оля")},
+        {("position", "главный механик", "Оля"), ("organization", "Норд", "Оля")},
     ),
     (
         "ru",
@@ -167,7 +167,7 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     ("en", (("Tess", "Dr Patel"), ("Tess", "07700 900123")), {("phone", "07700900123", "Dr Patel")}),
     ("en", (("Tess", "that's mum's number"), ("Tess", "07700 900123")), {("phone", "07700900123", "mum")}),
     ("ru", (("Катя", "это номер мамы"), ("Катя", "8 916 555-12-34")), {("phone", "+79165551234", "мама")}),
-    ("ru", (("Катя", "работаю логистом"),), {("position", "логистом", "Катя")}),
+    ("ru", (("Катя", "работаю логистом"),), {("position", "логист", "Катя")}),
     ("ru", (("Катя", "больше не работаю в школе"),), set()),
     ("zh", (("小林", "我做会计的"),), {("position", "做会计", "小林")}),
     ("ru", (("Катя", "живу на Ленина, 5"),), {("address", "Ленина, 5", "Катя")}),
@@ -186,6 +186,36 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     ("zh", (("我", "我在华为上班"), ("小雨", "好")), {("organization", "华为", "我")}),
     ("zh", (("小雨", "我对花生过敏"),), {("preference", "对花生过敏", "小雨")}),
     ("zh", (("小雨", "我搬到朝阳区建国路88号了"),), {("address", "朝阳区建国路88号", "小雨")}),
+    ("ru", (("Катя", "работаю ведущим инженером"),), {("position", "ведущий инженер", "Катя")}),
+    ("en", (("Tess", "my work mobile is +44 7700 900744"),), {("phone", "+447700900744 (work)", "Tess")}),
+    ("zh", (("小雨", "我的工作手机13812345678"),), {("phone", "+8613812345678 (工作)", "小雨")}),
+    (
+        "zh",
+        (("方经理", "方立群 华远门窗五金 项目经理 fang.lq@huayuan.example"),),
+        {
+            ("email", "fang.lq@huayuan.example", "方经理"),
+            ("organization", "华远门窗五金", "方经理"),
+            ("position", "项目经理", "方经理"),
+        },
+    ),
+    ("zh", (("小雨", "小林子生日是11月11日"),), {("birthday", "11-11", "小林子")}),
+    ("ru", (("Катя", "подарок к дню рождения, 30 августа, мне полку"),), {("birthday", "08-30", "Катя")}),
+    (
+        "en",
+        (("Greta Mgmt", "Greta Holm\nSenior Property Manager, Fenway Property Services\ng.holm@fenway.example"),),
+        {
+            ("email", "g.holm@fenway.example", "Greta Mgmt"),
+            ("position", "Senior Property Manager", "Greta Mgmt"),
+            ("organization", "Fenway Property Services", "Greta Mgmt"),
+        },
+    ),
+    # places that are asked for are not whose who tells of them
+    (
+        "ru",
+        (("Я", "посоветуй ресторан на вечер"), ("Катя", "«Порт»"), ("Я", "телефон?"), ("Катя", "+7 921 555-30-12")),
+        set(),
+    ),
+    ("en", (("Me", "can you recommend a good hotel?"), ("Tess", "the Merrion, 14 Harbour Street")), set()),
 ]
 
 
@@ -204,6 +234,7 @@ NONE: list[tuple[Language, str]] = [
     ("en", "> my number is +44 7700 900123"),
     ("en", "if I moved to Leeds I would miss the sea"),
     ("en", "I'm a terrible cook"),
+    ("en", "Partner with one local baker for the launch"),
     ("en", "is your number still +44 7700 900123?"),
     ("en", "let's meet on 2024-03-14"),
     ("en", "my birthday party is on 16 March"),
@@ -216,6 +247,7 @@ NONE: list[tuple[Language, str]] = [
     ("ru", "хочу переехать в Казань"),
     ("ru", "если бы я работал в Яндексе"),
     ("zh", "快递单号13812345678901"),
+    ("zh", "周五晚上老陈饭局"),
     ("zh", "订单号13812345678"),
     ("zh", "如果我在腾讯上班就好了"),
 ]

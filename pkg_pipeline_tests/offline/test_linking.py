@@ -15,12 +15,14 @@ from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
+from pkg_pipeline.offline.evidence import heard, shows
 from pkg_pipeline.offline.linking import Linked, link
-from pkg_pipeline.offline.matters import sums_of, things_of_text
+from pkg_pipeline.offline.matters import Open, matter_of, roots_of_text, sums_of, things_of_text
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import EMBED, MONDAY, chat
 
 ANNA = uuid5(NAMESPACE_URL, "Anna")
+SUNDAY = MONDAY.date() + timedelta(days=6)
 
 
 def shown(ref: str, quote: str, owner: str = "them", due: date | None = None, **more: Any) -> ShownItem:
@@ -156,6 +158,37 @@ def test_a_file_that_fits_keeps_the_promise() -> None:
     with_file = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
     changes = linked(replace(source, messages=(with_file,)), *OPEN["en"]).changes
     assert [c.ref for c in changes] == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "said", "is_so"),
+    [
+        ("en", "I'll lend you the tent", "Great news, they gave me a scholarship!", False),
+        ("en", "I'll lend you the tent", "Here you go, the tent", True),
+        ("en", "I'll lend you the tent", "Done!", True),
+        ("ru", "Привезу тебе палатку", "Ура, мне дали стипендию на весь год!", False),
+        ("ru", "Привезу тебе палатку", "Палатка у тебя под дверью", True),
+        ("ru", "Привезу тебе палатку", "Готово!", True),
+        ("zh", "我把帐篷借给你", "太好了，奖学金名单今天公布了！", False),
+        ("zh", "我把帐篷借给你", "帐篷放你门口了", True),
+        ("zh", "我把帐篷借给你", "好了", True),
+    ],
+)
+def test_news_of_another_matter_shows_no_promise_kept(language: Language, promise: str, said: str, is_so: bool) -> None:
+    (message,) = heard(read(told(("Anna", said), language=language)), frozenset())
+    item = Open(matter_of(promise), ANNA, MONDAY, None, promise, promise, roots_of_text(promise))
+    assert shows(item, message) is is_so
+
+
+@pytest.mark.parametrize(
+    ("promise", "is_so"), [("I'll book the train tickets", False), ("I'll send you the plan", True)]
+)
+def test_a_photo_shows_what_is_done_by_handing_it_over(promise: str, is_so: bool) -> None:
+    source = told(("Anna", "[photo]"))
+    sent = replace(source.messages[0], attachments=(Attachment("photo.jpg", "image/jpeg", 90_000),))
+    (message,) = heard(read(replace(source, messages=(sent,))), frozenset())
+    item = Open(matter_of(promise), ANNA, MONDAY, None, promise, promise, roots_of_text(promise))
+    assert shows(item, message) is is_so
 
 
 @pytest.mark.parametrize("placeholder", ["[file contract_signed.pdf]", "[file, 90 kB]"])
@@ -309,3 +342,39 @@ def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items
     first, second = (shown(f"a{n}", text, due=date(2024, 3, 9 + 3 * n)) for n, text in enumerate(open_items, 1))
     assert [one.ref for one in linked(told(("Me", said), language=language), first, second).changes] == ["a1"]
     assert linked(told(("Anna", open_items[1]), language=language), first).repeats == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("promise", "said", "language", "day"),
+    [
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "no ladder on Friday then?"), ("Anna", "This weekend, definitely")],
+            "en",
+            SUNDAY,
+        ),
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "how is the ladder doing?"), ("Anna", "is Sunday all right?"), ("Me", "yes")],
+            "en",
+            SUNDAY,
+        ),
+        ("Стремянку верну в пятницу", [("Me", "и где она?"), ("Anna", "на выходных точно")], "ru", None),
+        ("Верну стремянку в пятницу", [("Me", "а стремянка?"), ("Anna", "на выходных точно")], "ru", SUNDAY),
+        ("梯子我周五还你", [("Me", "梯子呢"), ("Anna", "这周末一定")], "zh", SUNDAY),
+        # nothing of it was said, or no day is vowed
+        (
+            "I'll bring the ladder back on Friday",
+            [("Me", "hello!"), ("Anna", "See you Sunday, definitely")],
+            "en",
+            None,
+        ),
+        ("I'll bring the ladder back on Friday", [("Me", "and the ladder?"), ("Anna", "is Sunday ok?")], "en", None),
+    ],
+)
+def test_a_new_day_vowed_or_granted_renews_what_was_spoken_of(
+    promise: str, said: list[tuple[str, str]], language: Language, day: date | None
+) -> None:
+    item = shown("a1", promise, due=MONDAY.date() - timedelta(days=3))
+    renewed = [one.due_date for one in linked(told(*said, language=language), item).changes if one.to == "renewed"]
+    assert renewed == ([] if day is None else [day.isoformat()])

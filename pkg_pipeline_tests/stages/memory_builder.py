@@ -96,14 +96,8 @@ class MemoryBuilder(ItemBuilder):
         chat_id, kind, _ = self.chats[chat]
         interaction = made_id("interaction", chat, started_at)
         times = [started_at + timedelta(minutes=one.minute) for one in said]
-        ids = [
-            self._message(chat, interaction, place, one, at)
-            for place, (one, at) in enumerate(zip(said, times, strict=True))
-        ]
+        ids = [self._message(chat, place, one, at) for place, (one, at) in enumerate(zip(said, times, strict=True))]
         if not sessionised:
-            self.connection.execute(
-                "UPDATE messages SET interaction_id = NULL WHERE interaction_id = %s", (interaction,)
-            )
             return interaction
         self.insert(
             "interactions",
@@ -133,16 +127,15 @@ class MemoryBuilder(ItemBuilder):
     def external_id(chat: str, started_at: datetime, place: int) -> str:
         return f"{started_at:%Y%m%d%H%M}-{place}"
 
-    def _message(self, chat: str, interaction: uuid.UUID, place: int, one: Said, at: datetime) -> int:
+    def _message(self, chat: str, place: int, one: Said, at: datetime) -> int:
         chat_id, _, _ = self.chats[chat]
         row = self.connection.execute(
-            "INSERT INTO messages (chat_id, sender_entity_id, interaction_id, sent_at, exported_at, edited_at,"
+            "INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, edited_at,"
             " deleted_at, token_count, importance_score, is_outgoing, kind, external_id, content, content_hash)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, 10, %s, %s, %s, %s, %s, 'h') RETURNING id",
+            " VALUES (%s, %s, %s, %s, %s, %s, 10, %s, %s, %s, %s, %s, 'h') RETURNING id",
             (
                 chat_id,
                 self.people.get(one.sender),
-                interaction,
                 at,
                 at,
                 one.edited_at,

@@ -7,7 +7,7 @@ from pkg_pipeline_tests.stages.ingest.import_rig import GAP_SECONDS, Rig
 # messages of speech by silence, numbered by the stretch they are in
 STRETCHES = f"""
     WITH spoken AS (
-        SELECT *, row_number() OVER w AS place,
+        SELECT *, interaction_of(kind, chat_id, sent_at) AS interaction_id, row_number() OVER w AS place,
                sent_at - lag(sent_at) OVER w > make_interval(secs => {GAP_SECONDS}) AS begins
         FROM messages WHERE kind = 'message'
         WINDOW w AS (PARTITION BY chat_id ORDER BY sent_at, length(external_id), external_id COLLATE "C")
@@ -37,7 +37,7 @@ CHECKS = {
         LEFT JOIN interactions i ON i.id = n.interaction_id
         WHERE i.first_external_id IS DISTINCT FROM s.first_external_id OR i.chat_id <> n.chat_id
         UNION ALL
-        SELECT external_id, interaction_id FROM messages WHERE kind = 'service' AND interaction_id IS NOT NULL""",
+        SELECT external_id, interaction_id FROM message_texts WHERE kind = 'service' AND interaction_id IS NOT NULL""",
     "in a direct chat both take part in everything": """
         SELECT i.id FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.kind = 'direct'
         JOIN chat_members m ON m.chat_id = c.id
@@ -57,7 +57,8 @@ CHECKS = {
     "what belongs to somebody is live, in its interaction, at its time": """
         SELECT b.* FROM message_entities b JOIN messages m ON m.id = b.message_id
         WHERE m.deleted_at IS NOT NULL OR m.kind <> 'message'
-           OR b.interaction_id <> m.interaction_id OR b.sent_at <> m.sent_at""",
+           OR b.interaction_id IS DISTINCT FROM interaction_of(m.kind, m.chat_id, m.sent_at)
+           OR b.sent_at <> m.sent_at""",
     "running totals are sums of the participants": """
         WITH days AS (
             SELECT entity_id, (started_at AT TIME ZONE 'UTC')::date AS day, sum(message_count) AS messages,

@@ -15,6 +15,7 @@ from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType, Signals
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Person, Tier
+from pkg_pipeline.memory.text.language_data import in_any
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections and of precedence."""
@@ -75,6 +76,12 @@ class KnownFact:
     about: str | None = None
     is_stale: bool = False
     is_decided: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """A relative whom everybody has, without a name or anything told of them."""
+        bare = in_any("memory", "facts", "bare_kin")
+        return self.fact_type == "family" and not self.is_decided and bare.fullmatch(self.value.strip()) is not None
 
 
 class Former(NamedTuple):

@@ -168,7 +168,7 @@ def _elsewhere(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
     return [
         renderer.fact(fact, order=order)
         for order, fact in enumerate(rows.facts)
-        if fact.is_decided or theirs.isdisjoint(fact.message_ids)
+        if not fact.is_bare and (fact.is_decided or theirs.isdisjoint(fact.message_ids))
     ]
 
 

@@ -34,6 +34,7 @@ def tier_lines(
     decided = [one for one in _served(rows.decisions, left_out) if open_words.isdisjoint(words_of(one))]
     decisions = [one for one in decided if one.status != "lapsed"]
     left_out += [LeftOut(one.kind, str(one.id), "over") for one in decided if one.status == "lapsed"]
+    left_out += [LeftOut("fact", str(one.id), "limit") for one in rows.facts if one.is_bare]
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, rules, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
@@ -62,7 +63,7 @@ def _permanent(
     rows: ContextRows, rules: BlockRules, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
 ) -> list[Line]:
     """Facts, then HIGH decisions of any age that hold: those with something still open win, then the newest (P4)."""
-    facts = [fact for fact in rows.facts if fact.fact_type != SAID_BY_A_PERSON]
+    facts = [fact for fact in rows.facts if fact.fact_type != SAID_BY_A_PERSON and not fact.is_bare]
     lines = [renderer.fact(fact, order=order) for order, fact in enumerate(facts)]
     unfinished = {item.interaction_id for item in items if item.status == "open"}
     high = [item for item in decisions if item.importance == "high" and _holds(item, rules)]

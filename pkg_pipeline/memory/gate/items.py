@@ -30,6 +30,8 @@ MAX_TYPE_WORDS = 5
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _PART = re.compile(r"\w+")
+_USE = re.compile(r" \(([^\W\d_]+)\)$")
+"""What a number is for, behind it: "(work)"."""
 _CYRILLIC = re.compile(r"[а-яё]+", re.IGNORECASE)
 _STEM = 3
 """Letters by which two forms of a word are one, and by which their lengths may differ."""
@@ -162,7 +164,10 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
         if span is not None:
             return span.strip()
     wanted = digits(value)
-    is_number = len(wanted) >= _PHONE_DIGITS and not any(character.isalpha() for character in value)
+    use = _USE.search(value)
+    number = value if use is None else value[: use.start()]
+    is_use_said = use is None or any(use[1].casefold() in one.text.casefold() for one in evidence.messages)
+    is_number = is_use_said and len(wanted) >= _PHONE_DIGITS and not any(map(str.isalpha, number))
     if is_number and any(wanted[-COMPARED_DIGITS:] in said for said in _numbers_said(evidence)):
         return value.strip()
     plain = "".join(value.split()).casefold()

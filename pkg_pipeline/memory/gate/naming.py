@@ -172,10 +172,11 @@ def _strangers() -> re.Pattern[str]:
     data = _han()
     surnames = data["surnames"]
     sure = "".join(one for one in surnames if one not in data["ambiguous"])
+    little = f"(?:(?<=小[{HAN}])子(?![女弹]))?"  # 小李子 is one name
     introduced = "|".join(f"(?<={word})" for word in data["introduces"].split("|"))
     return re.compile(
-        f"(?!{data['no_strangers']})[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
-        f"|(?<![{data['little_behind']}])(?!{data['no_strangers']})小(?![{data['no_little']}])[{HAN}]"
+        f"(?!{data['no_strangers']})[{data['before']}](?:[{surnames}](?![{HAN}]?[天时]){little}|{data['given']})"
+        f"|(?<![{data['little_behind']}])(?!{data['no_strangers']})小(?![{data['no_little']}])[{HAN}]{little}"
         f"|(?:{introduced})[{surnames}][{HAN}]{{1,2}}?{data['after']}"
         f"|[{surnames}](?:{data['titles']})|{data['stands']}(?!谢谢)[{sure}][{HAN}]{{1,2}}?{data['after']}"
     )

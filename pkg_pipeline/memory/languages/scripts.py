@@ -17,6 +17,7 @@ HAN_WEIGHT: Final = 3
 _LETTERS: Final = {"latin": LATIN, "cyrillic": CYRILLIC, "han": HAN}
 _CYRILLIC_FIRST: Final = re.compile(f"[{CYRILLIC}]")
 _HAN_FIRST: Final = re.compile(f"[{HAN}]")
+_LATIN_FIRST: Final = re.compile(f"[{LATIN}]")
 
 
 def letters_of(language: str) -> str:
@@ -35,3 +36,9 @@ def is_cyrillic(word: str) -> bool:
 
 def is_han(word: str) -> bool:
     return _HAN_FIRST.match(word) is not None
+
+
+def script_in(text: str) -> str:
+    """The script of a text; of several Han, then Cyrillic, since Latin names stand in any. Empty: none."""
+    looks = ("han", _HAN_FIRST), ("cyrillic", _CYRILLIC_FIRST), ("latin", _LATIN_FIRST)
+    return next((name for name, letters in looks if letters.search(text)), "")

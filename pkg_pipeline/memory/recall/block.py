@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -28,6 +30,8 @@ SHORTEST_REPEAT_CHARS = 20
 SMALLEST_CUT_TOKENS = 24
 SMALLEST_LINE_TOKENS = 3
 """No line takes fewer tokens."""
+KEPT_TEXTS = 8_192
+"""Pieces that many questions find are cut into words once."""
 FEW_MESSAGES = 3
 """A derived text that rests on more than these never stands for a single message."""
 
@@ -115,11 +119,16 @@ def _chat_key(candidate: Candidate) -> tuple[str, str]:
 
 
 def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> str:
-    day = candidate.at.astimezone(rules.zone).date().isoformat()
+    day = _day(candidate.at, rules.zone)
     if not names_chats:
         return f"## {day}\n"
     title = named(candidate.chat.title or "")
     return f"## {day} · {title or source_name(candidate.chat.source)}\n"
+
+
+@lru_cache(KEPT_TEXTS)
+def _day(at: datetime, zone: ZoneInfo) -> str:
+    return at.astimezone(zone).date().isoformat()
 
 
 def _line(candidate: Candidate, rules: RecallRules) -> str:
@@ -162,11 +171,17 @@ class _Said:
 
 
 def _same(candidate: Candidate) -> tuple[str, str]:
-    return candidate.speaker or "", " ".join(candidate.text.casefold().split())
+    return candidate.speaker or "", _plain(candidate.text)
 
 
-def _runs(text: str) -> set[tuple[str, ...]]:
+@lru_cache(KEPT_TEXTS)
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+@lru_cache(KEPT_TEXTS)
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
     """Word trigrams; character trigrams of Chinese."""
     words = re.findall(rf"[{HAN}]|[^\W{HAN}]+", text.casefold())
     length = min(RUN_WORDS, len(words))
-    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)} if words else set()
+    return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1) if words)

@@ -22,6 +22,8 @@ REACH_PASSAGES: Final = 2
 """Passages on each side that give context."""
 LENT_WORDS: Final = 25
 """Words of context from each: its end before, its beginning behind."""
+HASH_CHARS: Final = 12
+"""Of the hashes of a chunk, 48 bits: they tell whether it changed, and stand in every row (seven vectors a page)."""
 _SPEAKER_WORDS: Final = 12
 
 
@@ -197,7 +199,7 @@ def _chunk(
         is_withheld=is_withheld,
         topics=topics,
         content=content,
-        content_hash=hashing.content_hash(own),
+        content_hash=hashing.content_hash(own)[:HASH_CHARS],
         index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=at),
         own=own,
         around=around,
@@ -222,7 +224,8 @@ def _chunk_id(interaction: ChunkedInteraction, source: ChunkSource, key: str, nu
 
 
 def _index_hash(*, indexed: str, own: str, around: str, scopes: tuple[UUID, ...], at: datetime) -> str:
-    return hashing.input_hash((), INDEX_VERSION, indexed, own, around, at.astimezone(UTC).isoformat(), *_named(scopes))
+    whole = hashing.input_hash((), INDEX_VERSION, indexed, own, around, at.astimezone(UTC).isoformat(), *_named(scopes))
+    return whole[:HASH_CHARS]
 
 
 @lru_cache(maxsize=4096)

@@ -12,8 +12,9 @@ from datetime import datetime
 from math import log1p
 from uuid import UUID
 
+from pkg_pipeline.memory.languages.scripts import script_in
 from pkg_pipeline.memory.recall.records import SPOKEN, Candidate, ChunkSource, Ranked
-from pkg_pipeline.memory.recall.wishes import Wish, answers
+from pkg_pipeline.memory.recall.wishes import Wish, answers, says_little
 
 LOOKS: Mapping[Wish, float] = {
     "amount": 0.3,
@@ -33,7 +34,7 @@ class RankingRules:
     ``speaker``, ``period``: named in the question. ``dated``: has a date where one is asked for. ``relation``: on the
     right side of a named event. ``looks``: like an answer, by what is asked for. ``derived``: a summary or item.
     ``repeat``: penalty per further chunk of an interaction, times log of their number. ``neighbours``: share of what is
-    found around it in its conversation.
+    found around it in its conversation. ``alone``: penalty of what says little and does not follow what is found.
     """
 
     lexical: float = 0.6
@@ -46,6 +47,7 @@ class RankingRules:
     derived: Mapping[ChunkSource, float] | None = None
     repeat: float = 0.015
     neighbours: float = 0.3
+    alone: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,10 @@ class AskedFor:
     wishes: frozenset[Wish] = frozenset()
     is_foreign: bool = False
 
+    def is_in_time(self, one: Candidate) -> bool:
+        """Whether it was said in a time that is named; any was, where none is."""
+        return not self.periods or any(start <= one.at < end for start, end in self.periods)
+
 
 TRANSLATED = 0.7
 """Weight of words where only those of other languages are found."""
@@ -71,6 +77,14 @@ NEARER = 0.8
 FOUND_SHARE = 0.5
 FEW_SPEAKERS = 8
 """Where more speak at once, several talks lie between one another, and neighbours say less."""
+ELSEWHERE = 0.35
+WORDED = 0.15
+"""Shares of the best score, or of the best words, from which a piece in another script bears on the question."""
+BEST = 10
+"""Pieces whose scripts tell in which one it was talked about."""
+LED_TO = frozenset({"speaker", "period"})
+NEXT = 0.0001
+"""How far behind the piece before it one that says little comes."""
 DATED_SCORE = 0.3
 """Importance of a message with only a date (P15)."""
 
@@ -92,16 +106,40 @@ def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules
             if lent:
                 parts.append(("neighbours", rules.neighbours * lent))
     wanted: list[tuple[Wish, float]] = [(wish, weight) for wish, weight in rules.looks.items() if wish in asked.wishes]
-    scored: list[Ranked] = []
     names_any = bool(asked.speakers or asked.periods or asked.sides or asked.asks_when or rules.derived)
     for one, parts in zip(candidates, found, strict=True):
         if names_any:
             parts += _priors(one, asked, rules)
         if looks := sum(weight for wish, weight in wanted if answers(wish, one.text)):
             parts.append(("looks", looks))
-        scored.append(Ranked(one, _sum(parts), tuple(parts)))
+    if rules.alone > 0:
+        _behind_what_they_answer(candidates, found, rules.alone)
+    scored = [Ranked(one, _sum(parts), tuple(parts)) for one, parts in zip(candidates, found, strict=True)]
     scored.sort(key=lambda entry: (-entry.score, -entry.candidate.at.timestamp(), entry.candidate.id.int))
     return _spread(scored, rules.repeat)
+
+
+def _behind_what_they_answer(
+    candidates: Sequence[Candidate], found: Sequence[list[tuple[str, float]]], alone: float
+) -> None:
+    """Puts each piece that says little behind the one before it, or ``alone`` lower where that is not found.
+
+    "Same", "lol" are found by what is around them and by who says them; they tell something only where the one before
+    is printed too.
+    """
+    telling = {
+        one.no: place for place, one in enumerate(candidates) if one.source in SPOKEN and not says_little(one.text)
+    }
+    for place, one in enumerate(candidates):
+        if one.source not in SPOKEN or one.no in telling:
+            continue
+        before = telling.get(one.no - 1)
+        if before is not None and candidates[before].interaction_id == one.interaction_id:
+            lost = max(0.0, _sum(found[place]) - _sum(found[before]) + NEXT)
+        else:
+            lost = alone
+        if lost:
+            found[place].append(("little", -lost))
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> float:
@@ -153,7 +191,7 @@ def _priors(one: Candidate, asked: AskedFor, rules: RankingRules) -> list[tuple[
     parts: list[tuple[str, float]] = []
     if one.sender_entity_id is not None and one.sender_entity_id in asked.speakers:
         parts.append(("speaker", rules.speaker))
-    if any(start <= one.at < end for start, end in asked.periods):
+    if asked.periods and asked.is_in_time(one):
         parts.append(("period", rules.period))
     if any(within(one.at, side) for side in asked.sides):
         parts.append(("relation", rules.relation))
@@ -182,3 +220,22 @@ def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
         weighed.append((repeat * log1p(before) - entry.score, place))
         heard[talk] = before + 1
     return [scored[place] for _, place in sorted(weighed)]
+
+
+def bearing(order: Sequence[Ranked], question: str) -> list[Ranked]:
+    """All but what is in another script than the question and the best pieces, unless it scores well, shares words with
+    the question, or a name or time of the question leads to it: it would fill a block and say nothing to it.
+    """
+    here = script_in(question)
+    if sum(script_in(entry.candidate.text) == here for entry in order[:BEST]) <= BEST / 2:
+        return list(order)
+    least = ELSEWHERE * order[0].score
+    worded = WORDED * max(entry.candidate.lexical for entry in order)
+    return [
+        entry
+        for entry in order
+        if entry.score >= least
+        or entry.candidate.lexical > worded
+        or any(name in LED_TO for name, _ in entry.parts)
+        or script_in(entry.candidate.text) in ("", here)
+    ]

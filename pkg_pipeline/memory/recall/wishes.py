@@ -19,6 +19,7 @@ Wish = Literal[
     "number",
     "mail",
     "place",
+    "work",
     "time",
     "first",
     "last",
@@ -31,6 +32,13 @@ Wish = Literal[
 KEPT_TEXTS = 8_192
 """Pieces that many questions find are looked at once."""
 
+LITTLE_CHARS = 60
+FEW_WORDS = 3
+"""A text of three words, or three Chinese characters, says little."""
+
+_CONTENT = re.compile(r"[\d@\[]|[一二三四五六七八九十百千万两]{2,}")
+_WORDS = re.compile(rf"[^\W\d_{HAN}]+")
+_HAN = re.compile(f"[{HAN}]")
 _FIGURE = re.compile(r"\d|[一二三四五六七八九十百千万两]{2,}")
 _LONG = re.compile(r"(?:\d[\s().–-]{0,2}){6,}")
 _SUM = re.compile(
@@ -64,6 +72,14 @@ def names_time(text: str) -> bool:
 def asks(text: str) -> bool:
     """Whether a text asks, so that it seldom answers."""
     return _look("asks").search(text) is not None
+
+
+@lru_cache(KEPT_TEXTS)
+def says_little(text: str) -> bool:
+    """Whether a text has so few words, and no figure, address or file, that it tells nothing alone."""
+    if len(text) > LITTLE_CHARS or _CONTENT.search(text):
+        return False
+    return len(_WORDS.findall(text)) + len(_HAN.findall(text)) <= FEW_WORDS
 
 
 @lru_cache(KEPT_TEXTS)
@@ -101,7 +117,7 @@ def _answers() -> dict[Wish, re.Pattern[str]]:
         "number": _LONG,
         "mail": re.compile(r"\S@\S"),
     }
-    told: Sequence[Wish] = ("place", "preference", "instruction", "newest")
+    told: Sequence[Wish] = ("place", "work", "preference", "instruction", "newest")
     looks.update({wish: _look(wish) for wish in told})
     return looks
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pkg_pipeline.offline.facts.address_bearers import is_of_a_place
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.candidates import WEIGHED, candidates_in
 from pkg_pipeline.offline.facts.cards import card_facts
@@ -50,6 +51,7 @@ def _of_line(
 ) -> list[FoundFact]:
     contacts = list(contact_facts(line, reading, countries))
     is_placed = any(fact.kind == "address" and fact.confidence >= SURE for fact in contacts)
+    is_placed = is_placed or is_of_a_place(line, reading)
     words = [fact for fact in told.get(line.index, ()) if not is_placed or fact.kind != "address" or fact.is_ended]
     return [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading), *words]
 

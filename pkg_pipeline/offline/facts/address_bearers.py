@@ -8,10 +8,22 @@ from typing import Final
 from pkg_pipeline.offline.facts.cases import called_kin
 from pkg_pipeline.offline.facts.signatures import is_signed
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, asked_before, by_name, last_marked
-from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.facts.words import any_cue, cue, says
 from pkg_pipeline.offline.reading import Line, Reading
 
 _ENDED: Final = re.compile(r"[.!?]\s|[。！？]|\n")
+
+
+PLACE_BEFORE: Final = 12
+"""Messages within which somebody was asked for a place to eat, to stay or to see."""
+
+
+def is_of_a_place(line: Line, reading: Reading) -> bool:
+    """Whether who writes tells of places that are asked for: what they give of one is not theirs."""
+    if any_cue("mine").search(line.message.text):
+        return False
+    before = reading.lines[max(0, line.index - PLACE_BEFORE) : line.index]
+    return any(one.speaker != line.speaker and says("asks_place", one.message.text) for one in before)
 
 
 def of_address(span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
@@ -32,6 +44,8 @@ def of_address(span: tuple[int, int, int, int], line: Line, reading: Reading) ->
         kin = next(filter(None, of.groups()))
         return Whose("labelled", None, called_kin(kin, line.language))
     asked = asked_before("address", line, reading)
+    if asked.person in (None, line.speaker) and is_of_a_place(line, reading):
+        return UNSAID
     if asked.way != "unsaid":
         is_of_another = asked.name is not None and not any(map(str.isupper, asked.name))
         return asked if is_of_another else asked._replace(way="asked")

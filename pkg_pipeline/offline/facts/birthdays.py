@@ -31,6 +31,7 @@ _HOUR: Final = re.compile(r"\b\d{1,2}[.:]\d\d ?[ap]m\b", re.IGNORECASE)
 """An hour that looks like a day ("born 3.12am")."""
 _APART: Final = re.compile(r"[,;.!?，。；！？]|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 """Between clauses."""
+_CLAUSES: Final = re.compile(r", |，|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _NAME_FIRST: Final = re.compile(r"\W*(?P<who>[A-ZА-ЯЁ][a-zа-яё]{2,})\b")
 _LUNAR: Final = re.compile("[农農阴陰旧舊][历曆]|lunar", re.IGNORECASE)
 """A day of another calendar is another day each year."""
@@ -60,7 +61,8 @@ def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
 
 def _without_tag(text: str) -> str:
     """A sentence without the short question behind its last comma ("60 on 20 March, are you coming?")."""
-    told, _, tag = text.rpartition(", ")
+    *parts, tag = _CLAUSES.split(text)
+    told = text[: len(text) - len(tag)].rstrip(" ,，") if parts else ""
     is_told = any(map(str.isdigit, told)) and len(tag.split()) <= TAG_WORDS and not any(map(str.isdigit, tag))
     return told if is_told else text
 

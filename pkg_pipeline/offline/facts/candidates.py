@@ -41,6 +41,8 @@ _DOOR: Final = re.compile(
 )
 _QUOTE: Final = re.compile(r'["“”«»]')
 _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<=[\u4e00-\u9fff])\s+")
+_CONTACT: Final = re.compile(r"@|\d(?:[ ()-]{0,2}\d){6}")
+_AFTER_CALL: Final = (",", "，", "!", "！")
 
 
 _ONE_TELLING: Final = re.compile(
@@ -131,6 +133,8 @@ def _plain_of(
 def _is_own_news(sentence: Sentence, line: Line, reading: Reading) -> bool:
     """Whether the sentences before say that who writes got a job."""
     before = [one for one in line.sentences if one.place < sentence.place]
+    if line.index and reading.lines[line.index - 1].speaker == line.speaker:
+        before += reading.lines[line.index - 1].sentences
     named = any(mark.whose.way in ("named", "theirs") for one in before for mark in marked(one.text, line, reading))
     return not named and any(says("job_news", one.text) and not is_question(one.text) for one in before)
 
@@ -203,6 +207,15 @@ def _is_called(mention: Mention, text: str, language: Language) -> bool:
     return any(m.start() < mention.end and mention.start < m.end() for m in said(language, "called").finditer(text))
 
 
+def _is_called_out(lead: str, text: str, mention: Mention, language: Language) -> bool:
+    """Whether a relative may be who is spoken to: they begin or end what is said."""
+    behind = text[mention.end :].lstrip()
+    if lead.strip():
+        return False
+    begins = behind[:1] in _AFTER_CALL or any(said(language, one).match(behind) for one in ("first", "second"))
+    return begins or (text[: mention.start].rstrip().endswith((",", "，")) and not behind.strip(" ?!.)"))
+
+
 def _overlap(one: Mention, other: Mention) -> bool:
     return one.start < other.end and other.start < one.end
 
@@ -253,6 +266,10 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "of several": len(reading.speakers) > 2,
         "by me": line.speaker.is_self,
         "first": line.index < BEGINNING,
+        "first of the speaker": all(one.speaker != line.speaker for one in reading.lines[: line.index]),
+        "names the speaker": any(one.person == line.speaker for one in names_in(text, reading.source.participants)),
+        "with a contact": _CONTACT.search(whole) is not None,
+        "after own news": is_own and before is not None and _tells_news(before),
         "only sentence": len(line.sentences) == 1,
         "short": sentence.words <= FEW_WORDS,
         "long": sentence.words > MANY_WORDS,
@@ -260,6 +277,10 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "Russian": language == "ru",
     }
     return {name: 1.0 for name, holds in checks.items() if holds}
+
+
+def _tells_news(line: Line) -> bool:
+    return says("job_news", line.message.text) or said(line.language, "news").search(line.message.text) is not None
 
 
 def _is_just_asked(kind: FactKind, line: Line, reading: Reading) -> bool:
@@ -300,6 +321,7 @@ def _of_mention(mention: Mention, text: str, sentence: Sentence, line: Line, rea
         "just asked for": _is_just_asked(mention.kind, line, reading),
         "quoted": len(_QUOTE.findall(text[: mention.start])) % 2 == 1,
         "no group": not groups,
+        "called": not groups and _is_called_out(lead, text, mention, language),
         "a word of addresses": mention.kind == "address" and said(language, "address").search(whole) is not None,
         "theirs in clause": any_cue("theirs").search(lead) is not None,
         "mine in clause": any_cue("mine").search(lead) is not None,

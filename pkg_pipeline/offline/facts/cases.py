@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Final
 
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.name_forms import inflections
+
+_ENDING: Final = re.compile(
+    r"(?:[ая]ми|[ыи]ми|[ое]го|[ое]му|[оеё]м|[оеёиы]й|ую|юю|ая|[ыи]х|[ая]м|[ое]в|[ая]х|[ауеыиюяьs])$"
+)
 
 
 def nominative(word: str, language: Language) -> str:
@@ -79,6 +84,49 @@ def _of_kin(word: str, *, is_hers: bool) -> str:
         return nominative(word, "ru")
     theirs = {"родн": "ой", "двоюродн": "ый"}.get(adjective[1], "ий")
     return adjective[1] + (("яя" if adjective[1] == "средн" else "ая") if is_hers else theirs)
+
+
+def plain_job(text: str) -> str:
+    """What somebody is as it is listed, with the adjectives before it: "старшим логопедом" is "старший логопед"; what
+    belongs to it stays ("руководителем отдела закупок").
+    """
+    words = text.split()
+    jobs = [_jobs().get(stemmed(word)) for word in words]
+    place = next((at for at, job in enumerate(jobs) if job and not any(jobs[at + 1 : at + 2])), 0)
+    plain = jobs[place] if jobs else None
+    if plain is None or words[place].casefold().replace("ё", "е") in _listed_jobs():
+        return text
+    is_hers = plain.endswith(("а", "я"))
+    before = [_adjective(word, is_hers=is_hers) for word in words[:place]]
+    return " ".join((*before, plain, *words[place + 1 :]))
+
+
+def stemmed(word: str) -> str:
+    """A word without its ending, short ones whole."""
+    plain = word.casefold().replace("ё", "е")
+    return _ENDING.sub("", plain) if len(plain) > len("кок") else plain
+
+
+def _adjective(word: str, *, is_hers: bool) -> str:
+    ending = re.search(r"(?:[ыи]м|[ое]го|[ое]му|[ое]й|[ую]ю)$", word)
+    if ending is None:
+        return word
+    stem = word[: ending.start()]
+    if is_hers:
+        return stem + ("яя" if stem.endswith("н") and ending.group() in ("ей", "юю") else "ая")
+    return stem + ("ый" if ending.group()[0] in "ыо" and stem[-1:] not in "гкхжчшщ" else "ий")
+
+
+@cache
+def _listed_jobs() -> frozenset[str]:
+    return frozenset(table("offline", "ru", "mentions")["words"]["jobs"].replace("ё", "е").split())
+
+
+@cache
+def _jobs() -> dict[str, str]:
+    """The stem of each listed job to it."""
+    words = table("offline", "ru", "mentions")["words"]["jobs"].split()
+    return {stemmed(word): word for word in reversed(words)}
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person, is_first_name
 from pkg_pipeline.memory.languages.scripts import is_han
-from pkg_pipeline.offline.facts.address_bearers import of_address
+from pkg_pipeline.offline.facts.address_bearers import is_of_a_place, of_address
 from pkg_pipeline.offline.facts.signatures import is_signed
 from pkg_pipeline.offline.facts.whose import (
     ASKED_BEFORE,
@@ -105,6 +105,8 @@ def _unnamed(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> W
     """Whose a value is beside which nobody is named: whose was asked for, whom its sender spoke of, the sender's."""
     is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
     asked = asked_before(kind, line, reading)
+    if asked.person == line.speaker and is_of_a_place(line, reading):
+        return UNSAID
     ways = [*((asked, _told_before(line, reading)) if is_bare else ()), asked]
     found = next((way for way in ways if way.way != "unsaid"), UNSAID)
     if found.way == "unsaid" and any_cue("told_me").search(lead):
@@ -212,7 +214,8 @@ def _is_own(kind: str, line: Line, reading: Reading) -> bool:
     known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
     named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
     named = named or any_cue("theirs").search(text) is not None
-    is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
+    is_role = kind != "account" and cue(line.language, "role").search(text) is not None
+    is_alone = not named and not is_question(text) and not is_role and not is_of_a_place(line, reading)
     return is_alone and len(reading.others_than(line.speaker)) == 1
 
 

@@ -132,7 +132,7 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     is_ended = any_cue("cue_old").search(near) is not None and not any_cue("cue_new").search(near)
     return FoundFact(
         one.kind,
-        one.value,
+        _with_its_use(one, near),
         whose.person,
         round(sure, 2),
         sentence,
@@ -141,6 +141,12 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
         is_ended,
         _is_new(sentence.text, line, reading),
     )
+
+
+def _with_its_use(one: Contact, clause: str) -> str:
+    """A number for work alone says so: "+44 7700 900744 (work)"."""
+    use = any_cue("phone_for_work").search(clause) if one.kind == "phone" else None
+    return one.value if use is None else f"{one.value} ({next(filter(None, use.groups())).lower()})"
 
 
 def _since(whose: Whose, line: Line, reading: Reading) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.offline.facts.cases import plain_job
 from pkg_pipeline.offline.reading import Line, Sentence
 
 FactKind = Literal[
@@ -51,7 +52,11 @@ def sentence_at(line: Line, place: int) -> Sentence | None:
 
 
 def by_its_name(fact: FoundFact) -> FoundFact:
-    """An organisation in quotes is called what stands in them, without the common words before ("the club «Nord»")."""
+    """An organisation in quotes is called what stands in them, without the common words before ("the club «Nord»"); a
+    Russian job what it is called by itself ("слесарем").
+    """
+    if fact.kind == "position" and fact.sentence.language == "ru":
+        return replace(fact, value=plain_job(fact.value))
     if fact.kind != "organization":
         return fact
     named = _IN_QUOTES.fullmatch(fact.value)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pkg_pipeline.memory.gate.naming import is_known, names_in
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.language_data import pattern, table
-from pkg_pipeline.offline.facts.cases import plain_kin
+from pkg_pipeline.offline.facts.cases import plain_kin, stemmed
 from pkg_pipeline.offline.facts.found import FactKind
 
 LONGEST: Final = 90
@@ -22,9 +22,6 @@ LONGEST: Final = 90
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 _PLACED: Final = re.compile(r"^(?:во?|на) (?=[А-ЯЁа-яё«\"])")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_ENDING: Final = re.compile(
-    r"(?:[ая]ми|[ыи]ми|[ое]го|[ое]му|[оеё]м|[оеёиы]й|ую|юю|ая|[ыи]х|[ая]м|[ое]в|[ая]х|[ауеыиюяьs])$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +57,13 @@ def _rows(language: Language) -> tuple[tuple[FactKind, str, re.Pattern[str]], ..
 @cache
 def _jobs(language: Language) -> frozenset[str]:
     """What people do, without endings."""
-    return frozenset(map(_stem, _table(language)["words"]["jobs"].split()))
+    return frozenset(map(stemmed, _table(language)["words"]["jobs"].split()))
 
 
 @cache
 def _not_jobs(language: Language) -> frozenset[str]:
     """Words that only look so."""
     return frozenset(_table(language)["words"]["not_jobs"].split())
-
-
-def _stem(word: str) -> str:
-    plain = word.casefold().replace("ё", "е")
-    return _ENDING.sub("", plain) if len(plain) > len("кок") else plain
 
 
 def mentions_in(text: str, language: Language, people: tuple[Person, ...]) -> Iterator[Mention]:
@@ -97,9 +89,11 @@ def _trades(text: str, language: Language) -> Iterator[Mention]:
     known = _jobs(language)
     for m in _WORD.finditer(text) if known else ():
         parts = m.group().split("-")
-        is_known = _stem(m.group()) in known or _stem(parts[-1]) in known
+        is_known = stemmed(m.group()) in known or stemmed(parts[-1]) in known
         if not is_known or m.group().casefold() in _not_jobs(language):
             continue
+        if not _WORD.search(text[: m.start()]) and said(language, "verb_of_job").match(text[m.end() :]):
+            continue  # "Partner with one shop"
         left = said(language, "left_of_job").search(text[: m.start()])
         right = said(language, "right_of_job").match(text[m.end() :])
         start = left.start() if left else m.start()

@@ -34,6 +34,10 @@ _CUT_SHORT: Final = re.compile(r"['’]t\b")
 _FULL_NAME: Final = re.compile(r"(?![小老阿])[\u4e00-\u9fff]{3}")
 
 
+_TITLE: Final = "(?:经理|老板|医生|大夫|老师|师傅|主任|教练|律师|店长|主管|部长|总|姐|哥|叔|工)"
+"""Behind a surname, as people are listed."""
+
+
 class Whose(NamedTuple):
     """``person``: somebody who takes part; ``name``: somebody who does not; neither: unknown."""
 
@@ -141,7 +145,8 @@ def _called_by_surname(name: str, people: tuple[Person, ...]) -> Person | None:
     if not _FULL_NAME.fullmatch(name):
         return None
     surname = re.escape(name[0])
-    found = [one for one in people if re.search(rf"[小老阿]{surname}(?![\u4e00-\u9fff])", one.name)]
+    listed = re.compile(rf"[小老阿]{surname}(?![\u4e00-\u9fff])|(?:^|[^\u4e00-\u9fff]){surname}{_TITLE}$")
+    found = [one for one in people if listed.search(one.name)]
     return found[0] if len(found) == 1 else None
 
 

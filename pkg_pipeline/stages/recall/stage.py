@@ -14,7 +14,7 @@ from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
 from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.newest import newest_first
-from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
+from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, bearing, ranked
 from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.memory.recall.wishes import wishes
@@ -155,10 +155,8 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
 def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
     one = search(parts, request)
-    order = ranked(one.candidates, one.asked, parts.settings.ranking)
-    if not one.asked.periods:
-        order = newest_first(order, one.asked.wishes, one.asked.speakers)
-    return Found(tuple(order), one.mode, one.model, one.warnings)
+    order = bearing(ranked(one.candidates, one.asked, parts.settings.ranking), request.query)
+    return Found(tuple(newest_first(order, one.asked)), one.mode, one.model, one.warnings)
 
 
 def search(parts: RecallParts, request: RecallRequest) -> Searched:

@@ -9,12 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.recall.newest import newest_first
+from pkg_pipeline.memory.recall.newest import newest_first as lead
+from pkg_pipeline.memory.recall.ranking import AskedFor
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.recall.wishes import Wish
 from pkg_pipeline_tests.memory.candidates import ANNA, BORIS, GROUP, START, candidate
 
 NOBODY = frozenset[Any]()
+
+
+def newest_first(order: list[Ranked], wished: frozenset[Wish], meant: frozenset[Any]) -> list[Ranked]:
+    return lead(order, AskedFor(speakers=meant, wishes=wished))
+
+
 TALK, LATER = candidate(900).interaction_id, candidate(901).interaction_id
 
 
@@ -112,6 +119,29 @@ def test_the_same_value_said_again_is_not_marked() -> None:
 def test_what_says_that_something_changed_may_lead_where_no_value_is_asked_for() -> None:
     order = [told(1, "Ida is at the bank", 2.0), told(2, "Ida is at the mill now", 1.9), told(3, "nice", 0.4)]
     assert numbers(newest_first(order, frozenset({"newest"}), NOBODY)) == [2, 1, 3]
+
+
+def test_who_asks_for_two_things_is_rather_told_both() -> None:
+    order = [told(1, "42,000 from 1 April", 2.0), told(5, "see you on 4 May", 1.5)]
+    assert numbers(newest_first(order, frozenset({"newest", "amount", "time"}), NOBODY)) == [1, 5]
+    assert numbers(newest_first(order, frozenset({"newest", "time"}), NOBODY)) == [5, 1]
+
+
+def test_work_is_of_one_speaker() -> None:
+    order = [
+        told(1, "I work for a bank", 2.0),
+        told(4, "I joined a mill in May", 1.8),
+        told(9, "my boss again", 1.7, sender_entity_id=BORIS),
+    ]
+    assert numbers(newest_first(order, frozenset({"work", "newest"}), NOBODY)) == [4, 1, 9]
+
+
+def test_where_a_time_is_named_the_newest_of_that_time_leads() -> None:
+    span = START + timedelta(days=30), START + timedelta(days=60)
+    asked = AskedFor(wishes=frozenset({"amount"}), periods=(span,))
+    order = [told(1, "640 a month", 2.0), told(40, "670", 1.9), told(80, "690", 1.8)]
+    assert numbers(lead(order, asked)) == [40, 1, 80]
+    assert numbers(lead(order[::2], asked)) == [1, 80]
 
 
 words = st.sampled_from(["640", "670 now", "soon?", "12 May", "we moved to 4 Mill Lane", "+7 911 555-64-33", "ok", ""])

@@ -19,6 +19,7 @@ from pkg_pipeline.memory.recall.ranking import (
     TRANSLATED,
     AskedFor,
     RankingRules,
+    bearing,
     ranked,
     within,
 )
@@ -250,7 +251,7 @@ def test_to_be_meant_never_lowers(given_: list[Candidate], asked: AskedFor) -> N
 
 
 def test_what_looks_like_an_answer_gains() -> None:
-    given_ = [candidate(1, lexical=2.0, text="it was cheap"), candidate(2, lexical=2.0, text="it was 40 euros")]
+    given_ = [candidate(1, lexical=2.0, text="it was rather cheap"), candidate(2, lexical=2.0, text="it was 40 euros")]
     asked = AskedFor(wishes=frozenset({"amount"}))
     rules = replace(PLAIN, looks={"amount": 0.25})
     assert scores(given_, asked, rules) == pytest.approx({1: 1.0, 2: 1.25})
@@ -260,3 +261,54 @@ def test_what_looks_like_an_answer_gains() -> None:
 def test_words_weigh_less_where_only_those_of_other_languages_are_found() -> None:
     (entry,) = ranked([candidate(1, lexical=3.0)], AskedFor(is_foreign=True), PLAIN)
     assert dict(entry.parts)["lexical"] == pytest.approx(TRANSLATED)
+
+
+TALK = UUID(int=900)
+
+
+def spoken(number: int, text: str, score: float) -> Candidate:
+    return candidate(number, text, lexical=score, interaction_id=TALK)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        # behind what it follows, whatever it scored
+        (
+            [spoken(1, "Do you want the blue one or not", 1.0), spoken(2, "yes!!", 4.0), spoken(9, "I am at 4", 2.0)],
+            [9, 1, 2],
+        ),
+        # what stands before it is not found, or says as little
+        ([spoken(2, "same", 4.0), spoken(9, "I am at 4", 1.0)], [2, 9]),
+        ([spoken(1, "lol", 4.0), spoken(2, "same", 4.0), spoken(9, "I am at 4", 3.0)], [9, 2, 1]),
+        # a figure is an answer in itself
+        ([spoken(1, "how much", 0.2), spoken(2, "1450", 4.0)], [2, 1]),
+    ],
+)
+def test_what_says_little_follows_what_it_answers(given: list[Candidate], found: list[int]) -> None:
+    rules = RankingRules(lexical=1.0, repeat=0, neighbours=0, alone=0.5)
+    assert order(ranked(given, NOBODY, rules)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "lexical", "parts", "stays"),
+    [
+        ("we ate at nine", 0.1, 0.0, (), True),
+        ("мы ели в девять", 0.2, 0.0, (), False),
+        ("мы ели в девять", 0.4, 0.0, (), True),
+        ("мы ели в девять", 0.2, 0.0, (("speaker", 0.1),), True),
+        ("мы ели в девять", 0.2, 5.0, (), True),
+    ],
+)
+def test_what_does_not_bear_on_the_question_is_left_out(
+    text: str, score: float, lexical: float, parts: tuple[tuple[str, float], ...], stays: bool
+) -> None:
+    best = [Ranked(candidate(number, "the dinner is at nine", lexical=9.0), 1.0, ()) for number in range(2, 12)]
+    found = bearing([*best, Ranked(candidate(1, text, lexical=lexical), score, parts)], "when is dinner")
+    assert (1 in order(found)) is stays
+
+
+def test_where_it_was_talked_about_in_another_script_that_counts_the_same() -> None:
+    pieces = [Ranked(candidate(number, "ужин в девять"), score, ()) for number, score in ((1, 1.0), (2, 0.2))]
+    assert order(bearing(pieces, "when is dinner")) == [1, 2]
+    assert bearing([], "when is dinner") == []

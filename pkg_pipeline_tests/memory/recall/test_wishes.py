@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pkg_pipeline.memory.recall.wishes import Wish, answers, asks, names_time, sums, wishes
+from pkg_pipeline.memory.recall.wishes import Wish, answers, asks, names_time, says_little, sums, wishes
 
 ASKED: dict[Wish, tuple[str, ...]] = {
     "newest": ("Where does Ida work now?", "Что сейчас с крышей?", "他们目前住在哪？", "Is the old rule still valid?"),
@@ -12,6 +12,7 @@ ASKED: dict[Wish, tuple[str, ...]] = {
     "number": ("What is Ida's phone number?", "Какой у врача телефон?", "老师的电话是什么？"),
     "mail": ("What is Ida's e-mail?", "Какая почта у врача?", "老师的邮箱是什么？"),
     "place": ("Where does Bo live now?", "По какому адресу дача?", "小王住哪？"),
+    "work": ("Where does Ida work now?", "Кем работает Лена?", "小王在哪家公司？", "What does Bo do for a living?"),
     "time": ("What day is the exam?", "Во сколько поезд?", "几点开会？", "When does the shop open?"),
     "first": ("Who was asked first?", "Что обещали сначала?", "第一次见面在哪？"),
     "last": ("Whom did we choose in the end?", "На чём сошлись в итоге?", "最后选了谁？"),
@@ -30,6 +31,9 @@ LOOKS: list[tuple[Wish, str, str]] = [
     ("place", "we moved to 4 Mill Lane", "we met at 4"),
     ("place", "теперь ул. Лесная, дом 3", "теперь 3"),
     ("place", "滨湖路66号", "六十六块"),
+    ("work", "I joined a small firm", "a small dog"),
+    ("work", "меня взяли в депо", "взял зонт"),
+    ("work", "他跳槽了", "他跳舞"),
     ("time", "on the 14th then", "soon, I hope"),
     ("preference", "у меня на орехи аллергия", "орехи в шкафу"),
     ("preference", "我不喝咖啡", "咖啡在这"),
@@ -106,3 +110,25 @@ def test_a_text_may_name_a_time(text: str) -> None:
 def test_a_text_may_ask(text: str) -> None:
     assert asks(text)
     assert not asks("it was 40. ясно, сорок. 四十")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lol", True),
+        ("same", True),
+        ("no notes", True),
+        ("красиво поёт", True),
+        ("哈哈哈", True),
+        ("", True),
+        ("43800", False),
+        ("那就芍药", False),
+        ("三百五", False),
+        ("[photo cat.jpg]", False),
+        ("ida@post.example", False),
+        ("she is a nurse", False),
+        ("她是我表妹的老师", False),
+    ],
+)
+def test_a_few_words_without_a_figure_say_little(text: str, expected: bool) -> None:
+    assert says_little(text) is expected

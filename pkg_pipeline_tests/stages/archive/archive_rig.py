@@ -22,7 +22,8 @@ OLD_ENOUGH = START + timedelta(days=AFTER_DAYS + 20)
 
 LOGICAL = {
     "messages": """
-        SELECT chat_id, external_id, content, content_hash, parts::text, is_archived, archived_month, interaction_id
+        SELECT chat_id, external_id, content, content_hash, parts::text, is_archived, archived_month,
+               interaction_of(kind, chat_id, sent_at)
         FROM messages""",
     "revisions": """
         SELECT m.chat_id, m.external_id, r.content_hash, r.edited_at, r.is_deleted, r.content

@@ -109,7 +109,7 @@ def test_by_message_interaction_chat_and_month(rig: ArchiveRig) -> None:
     report = rig.restore(RestoreScope(message=("jsonl", "c1", "c1-0-1")))
     assert (report.messages, report.interactions, report.bytes) == (1, 1, len("c1 day 0 number 1"))
     assert back(rig) == {"c1-0-1"}
-    interaction: UUID = rig.value("SELECT DISTINCT interaction_id FROM messages WHERE external_id = 'c2-1-0'")
+    interaction: UUID = rig.value("SELECT DISTINCT interaction_id FROM message_texts WHERE external_id = 'c2-1-0'")
     assert rig.restore(RestoreScope(interaction_id=interaction)).messages == 3
     assert back(rig) == {"c1-0-1", "c2-1-0", "c2-1-1", "c2-1-2"}
     assert rig.restore(RestoreScope(month=JANUARY)).messages == 2

@@ -70,8 +70,8 @@ def test_the_next_month_goes_where_the_last_one_was(rig: ArchiveRig) -> None:
     assert report.messages > 0.95 * MESSAGES
     before = rig.value(heap)
     rig.take(month(1), exported_at=FIRST + timedelta(days=62))
-    assert rig.value(heap) < 1.05 * before
-    # the whole month, with what its interactions write over again: no more than the rows that stay for good
+    assert rig.value(heap) < 1.2 * before  # the share of a page that is kept for what is written over
+    # no more than the rows that stay for good
     rig.build()
     rig.summarise()
     rig.now += timedelta(days=31)

@@ -87,7 +87,7 @@ def play(rig: ArchiveRig, steps: list[tuple[Any, ...]], *, with_archive: bool) -
 
 
 LEFT_OVER = """
-    SELECT count(*) FROM messages WHERE NOT is_archived AND interaction_id IS NOT NULL AND importance_score < 0.5
+    SELECT count(*) FROM message_texts WHERE NOT is_archived AND interaction_id IS NOT NULL AND importance_score < 0.5
     AND NOT external_id = ANY(%s) AND interaction_id IN (
         SELECT interaction_id FROM interaction_summaries WHERE status = 'completed' AND important_messages = '[]')"""
 """After a run nothing is left behind that has no reason to stay."""

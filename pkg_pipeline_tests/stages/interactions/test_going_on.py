@@ -19,7 +19,7 @@ BUILT = {
     "belongings": """
         SELECT b.entity_id, m.external_id, b.interaction_id, b.sent_at FROM message_entities b
         JOIN messages m ON m.id = b.message_id""",
-    "messages": "SELECT chat_id, external_id, interaction_id FROM messages",
+    "messages": "SELECT chat_id, external_id, interaction_id FROM message_texts",
     "days": "SELECT entity_id, day, message_count, token_count, messages_total, tokens_total FROM entity_days",
 }
 WORDS = ("hello", "да, Аня, давай", "我们明天再谈价格", "Bob: see `code`", "ok", "", "Cid said 400 EUR", "привет")

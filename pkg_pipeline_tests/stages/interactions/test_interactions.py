@@ -220,7 +220,8 @@ def test_service_entries_are_no_speech_and_topics_stay(rig: Rig) -> None:
     )
     rig.take_export(ItemsExport([ParsedChat("telegram", "g", "group"), said, entry]))
     rig.build()
-    assert rig.rows("SELECT external_id, topic, importance_score, interaction_id IS NULL FROM messages ORDER BY 1") == [
+    belongs = "interaction_of(kind, chat_id, sent_at) IS NULL"
+    assert rig.rows(f"SELECT external_id, topic, importance_score, {belongs} FROM messages ORDER BY 1") == [
         ("1", "Money", 0.0, False),
         ("2", "Money", 0.0, True),
     ]

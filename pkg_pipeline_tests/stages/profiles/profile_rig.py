@@ -107,10 +107,10 @@ class ProfileRig(SummaryRig):
     def _settle_deals(self) -> None:
         """A HIGH decision and an open item wherever the conversation is the deal."""
         deals = self.rows(
-            "SELECT i.id, ARRAY(SELECT external_id FROM messages WHERE interaction_id = i.id ORDER BY sent_at),"
+            "SELECT i.id, ARRAY(SELECT external_id FROM message_texts WHERE interaction_id = i.id ORDER BY sent_at),"
             " ARRAY(SELECT e.name FROM interaction_participants p JOIN entities e ON e.id = p.entity_id"
             " WHERE p.interaction_id = i.id AND p.role = 'other') FROM interactions i"
-            " WHERE EXISTS (SELECT FROM messages WHERE interaction_id = i.id AND content = %s)"
+            " WHERE EXISTS (SELECT FROM message_texts WHERE interaction_id = i.id AND content = %s)"
             " AND NOT EXISTS (SELECT FROM items WHERE interaction_id = i.id)",
             DEAL[1],
         )

@@ -23,7 +23,7 @@ ORDER BY m.month
 SELECT i.id AS interaction_id, i.chat_id, i.message_count FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
 WHERE EXISTS (
     SELECT FROM messages m
-    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message'
       AND NOT m.is_archived AND NOT m.is_blanked AND m.importance_score < %(kept_from)s
       AND i.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) IS NOT TRUE)
 ORDER BY i.day, i.ended_at, i.id
@@ -59,7 +59,7 @@ WITH said AS MATERIALIZED (
            m.importance_score < %(kept_from)s
            AND i.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) IS NOT TRUE AS moves
     FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
-    JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+    JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message'
     WHERE i.id = ANY(%(interactions)s) AND NOT m.is_archived AND NOT m.is_blanked
 ), copied AS (
     INSERT INTO archived_messages AS a
@@ -82,7 +82,7 @@ WITH blanked AS (
     WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id = a.message_id AND NOT m.is_archived
       AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
       AND a.parts::text IS NOT DISTINCT FROM m.parts::text
-    RETURNING m.interaction_id, text_bytes(a.content, a.parts) AS bytes
+    RETURNING a.interaction_id, text_bytes(a.content, a.parts) AS bytes
 )
 SELECT count(DISTINCT interaction_id) AS interactions, count(*) AS messages, coalesce(sum(bytes), 0)::bigint AS bytes FROM blanked
 
@@ -166,7 +166,7 @@ WHERE c.source = %(source)s AND c.external_id = %(chat)s AND m.external_id = %(m
 -- name: archived_of_interaction
 SELECT m.id, coalesce(m.is_archived, false) AS is_archived FROM interactions i
 LEFT JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
-    AND m.interaction_id = i.id AND m.is_archived
+    AND m.kind = 'message' AND m.is_archived
 WHERE i.id = %(interaction)s ORDER BY m.sent_at, m.id
 
 -- name: archived_of_chat
@@ -185,7 +185,7 @@ UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false,
 FROM archived_messages a
 WHERE m.id = ANY(%(ids)s) AND m.is_archived AND a.month = m.archived_month AND a.message_id = m.id
   AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
-RETURNING m.id, a.month, m.interaction_id, text_bytes(a.content, a.parts) AS bytes
+RETURNING m.id, a.month, a.interaction_id, text_bytes(a.content, a.parts) AS bytes
 
 -- name: remove_copies
 SELECT remove_copies(%(month)s, %(id)s)

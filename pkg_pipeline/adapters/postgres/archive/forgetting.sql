@@ -66,9 +66,10 @@ WHERE m.chat_id = ANY(%(chats)s) OR m.id = ANY(%(ids)s)
 -- name: count
 -- How much there is of it.
 WITH said AS (
-    SELECT id, interaction_id FROM messages WHERE chat_id = ANY(%(chats)s) OR id = ANY(%(ids)s)
+    SELECT id FROM messages WHERE chat_id = ANY(%(chats)s) OR id = ANY(%(ids)s)
 ), talks AS (
-    SELECT DISTINCT interaction_id AS id FROM said WHERE interaction_id IS NOT NULL
+    SELECT id FROM interactions WHERE chat_id = ANY(%(chats)s)
+    UNION SELECT i.id FROM messages m JOIN interactions i ON i.id = interaction_of(m.kind, m.chat_id, m.sent_at) WHERE m.id = ANY(%(ids)s)
 ), folds AS (
     SELECT id FROM session_summaries WHERE session_id = ANY(%(chats)s) OR message_ids && %(ids)s::bigint[]
 )
@@ -118,7 +119,7 @@ SELECT count(*) FROM tombstones WHERE erasure_id = %(id)s
 
 -- name: talks_of
 -- Conversations that hold, or held, these messages.
-SELECT interaction_id FROM messages WHERE id = ANY(%(ids)s) AND interaction_id IS NOT NULL
+SELECT i.id FROM messages m JOIN interactions i ON i.id = interaction_of(m.kind, m.chat_id, m.sent_at) WHERE m.id = ANY(%(ids)s)
 UNION SELECT interaction_id FROM archived_messages WHERE message_id = ANY(%(ids)s)
 
 -- name: standing_talks

@@ -62,7 +62,7 @@ WHERE m.kind = 'message' AND (m.deleted_at IS NULL OR (m.is_missing AND NOT m.is
 -- name: create_changed
 -- Same columns as ingest's table of that name: messages now deleted or restored.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
-SELECT m.*, m.sent_at AS old_sent_at, m.id = ANY(%(gone)s) AS is_deleted,
+SELECT m.*, m.sent_at AS old_sent_at, interaction_of(m.kind, m.chat_id, m.sent_at) AS interaction_id, m.id = ANY(%(gone)s) AS is_deleted,
        m.id = ANY(%(gone)s) AS is_newly_deleted, true AS is_changed, true AS is_other_text
 FROM messages m WHERE m.id = ANY(%(gone)s) OR m.id = ANY(%(back)s)
 

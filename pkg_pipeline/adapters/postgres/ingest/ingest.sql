@@ -203,7 +203,8 @@ SELECT count(*) AS messages, count(deleted_at) AS deleted FROM inserted
 -- the clock says; an equal one changes nothing.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT * FROM (
-SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at, m.interaction_id,
+SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at,
+       interaction_of(m.kind, m.chat_id, m.sent_at) AS interaction_id,
        (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, t.is_deleted) AS is_other_text,
        (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, t.is_deleted, m.edited_at) AS is_other_version,
        (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, coalesce(i.topic, m.topic), i.forwarded_from,
@@ -335,10 +336,9 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.
     archived_month = CASE WHEN c.stays_archived THEN m.archived_month END,
     content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
     metadata = CASE WHEN c.stays_blank THEN m.metadata ELSE c.metadata END,
-    interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END,
     reworded_at = CASE WHEN c.is_other_version THEN known_now() ELSE m.reworded_at END,
     awaits_reading = m.awaits_reading OR (c.is_other_text AND NOT c.is_deleted AND EXISTS (
-        SELECT FROM interaction_readings r WHERE r.interaction_id = m.interaction_id))
+        SELECT FROM interaction_readings r WHERE r.interaction_id = c.interaction_id))
 FROM changed c WHERE c.id = m.id
 
 -- name: fill_topics

@@ -12,10 +12,10 @@ SELECT g.external_id, i.day,
            SELECT FROM standing_folds f
            WHERE f.session_id = %(chat)s AND m.id BETWEEN f.from_message_id AND f.to_message_id),
        m.id IS NOT NULL AND (btrim(m.content, E' \t\n\r') = '' OR m.deleted_at IS NOT NULL OR m.is_archived
-           OR EXISTS (SELECT FROM chunk_states s WHERE s.interaction_id = m.interaction_id AND s.space_id = 0 AND s.input_hash <> ''))
+           OR EXISTS (SELECT FROM chunk_states s WHERE s.interaction_id = i.id AND s.space_id = 0 AND s.input_hash <> ''))
 FROM unnest(%(ids)s::text[]) AS g (external_id)
 LEFT JOIN messages m ON m.chat_id = %(chat)s AND m.external_id = g.external_id
-LEFT JOIN interactions i ON i.id = m.interaction_id
+LEFT JOIN interactions i ON i.id = interaction_of(m.kind, m.chat_id, m.sent_at)
 
 -- name: labels
 -- labels of threads (L8)

@@ -278,13 +278,6 @@ SELECT interaction_id, bit_xor(hashtextextended(ROW(entity_id, message_id)::text
 -- name: clear_belongs
 TRUNCATE belongs
 
--- name: assign_messages
-UPDATE messages m SET interaction_id = p.id
-FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
-    AS p (id, chat_id, started_at, ended_at)
-WHERE m.chat_id = p.chat_id AND m.sent_at BETWEEN p.started_at AND p.ended_at AND m.kind = 'message'
-  AND m.interaction_id IS DISTINCT FROM p.id
-
 -- name: vanished
 -- Interactions of the ranges that no longer exist, each with its heir: the one of the chat that contains its start, or the
 -- nearest.
@@ -320,9 +313,6 @@ WITH gone AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'interactions joined'
     FROM (SELECT day FROM gone UNION SELECT i.day FROM interactions i JOIN gone ON gone.heir = i.id) d GROUP BY day
-), unassigned AS (
-    UPDATE messages m SET interaction_id = NULL FROM gone
-    WHERE m.chat_id = gone.chat_id AND m.sent_at BETWEEN gone.from_at AND gone.to_at AND m.interaction_id = gone.id
 ), belongings AS (
     DELETE FROM message_entities m USING gone WHERE m.interaction_id = gone.id
 )

@@ -227,11 +227,6 @@ class PostgresChatBatch:
             minimum=minimum_messages,
             is_eligible=[not one.chat.is_mass for one in stretches],
         )
-        columns["started_at"] = [
-            row.started_at if one.goes_on is None else one.changed_from
-            for row, one in zip(rows, stretches, strict=True)
-        ]
-        SQL.run(self._connection, "assign_messages", **columns)
 
     def _save_participants(self, rows: Sequence[InteractionRow]) -> None:
         pairs = [(row, participant) for row in rows for participant in row.participants]

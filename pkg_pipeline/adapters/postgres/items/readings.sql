@@ -132,7 +132,8 @@ SELECT item_ids FROM before
 -- while one was read is not cut yet.
 UPDATE messages m SET awaits_reading = false
 FROM interactions i JOIN interaction_readings r ON r.interaction_id = i.id
-WHERE m.awaits_reading AND m.interaction_id = i.id AND r.input_hash = i.input_hash
+WHERE m.awaits_reading AND m.kind = 'message' AND m.chat_id = i.chat_id
+  AND m.sent_at BETWEEN i.started_at AND i.ended_at AND r.input_hash = i.input_hash
   AND (%(chats)s::uuid[] IS NULL OR m.chat_id = ANY(%(chats)s))
   AND NOT EXISTS (SELECT FROM dirty_partitions d
                   WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text

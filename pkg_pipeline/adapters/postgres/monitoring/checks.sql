@@ -113,10 +113,14 @@ FROM interaction_summaries s TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = s.interaction_id WHERE s.status IN ('completed', 'dirty')
 
 -- name: orphans_of_messages
-SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_messages,
-       (array_agg(m.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
+-- Outside every interaction of a chat that nothing marks as to be cut.
+SELECT count(*) AS checked, count(*) FILTER (WHERE o.is_outside) AS orphaned_messages,
+       (array_agg(m.id::text) FILTER (WHERE o.is_outside))[1:%(most_examples)s] AS examples
 FROM messages m TABLESAMPLE SYSTEM (%(percent)s)
-LEFT JOIN interactions i ON i.id = m.interaction_id WHERE m.interaction_id IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT interaction_of(m.kind, m.chat_id, m.sent_at) IS NULL AND NOT EXISTS (
+        SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = m.chat_id::text) AS is_outside
+) o WHERE m.kind = 'message' AND m.deleted_at IS NULL
 
 -- name: orphans_of_belongings
 -- Participants have a foreign key; attributions have none and are checked.

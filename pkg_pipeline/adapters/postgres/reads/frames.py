@@ -26,6 +26,7 @@ from pkg_pipeline.adapters.postgres.schema.conversations import (
     INTERACTION_PARTICIPANTS,
     INTERACTIONS,
     MESSAGE_ENTITIES,
+    MESSAGE_TEXTS,
     MESSAGES,
 )
 from pkg_pipeline.adapters.postgres.schema.items import ITEM_PEOPLE, ITEM_STATES, ITEMS
@@ -39,7 +40,9 @@ TEXT_COLUMNS = (
     "id chat_id external_id sender_entity_id interaction_id sent_at edited_at deleted_at token_count kind role"
     " importance_score importance_reason is_outgoing reply_to is_archived content"
 )
-TEXTS = table("message_texts", *(column(name, MESSAGES.c[name].type) for name in TEXT_COLUMNS.split()), schema=SCHEMA)
+TEXTS = table(
+    "message_texts", *(column(name, MESSAGE_TEXTS.c[name].type) for name in TEXT_COLUMNS.split()), schema=SCHEMA
+)
 
 ELIGIBLE = table("eligible_chats", column("id", CHATS.c.id.type), column("kind", CHATS.c.kind.type), schema=SCHEMA)
 
@@ -149,15 +152,16 @@ class PostgresFrameReads:
 
     def spoken(self, person: UUID) -> list[Any]:
         """Messages of the dialogs with a person: the columns of ``aggregation.SPOKEN``."""
-        row, took_part = MESSAGES.c, INTERACTION_PARTICIPANTS.c
+        row, talk, took_part = MESSAGES.c, INTERACTIONS.c, INTERACTION_PARTICIPANTS.c
         found = (
-            select(row.interaction_id, row.sent_at, func.coalesce(ENTITIES.c.is_self, row.is_outgoing).label("is_self"))
-            .join(INTERACTION_PARTICIPANTS, took_part.interaction_id == row.interaction_id)
+            select(talk.id, row.sent_at, func.coalesce(ENTITIES.c.is_self, row.is_outgoing).label("is_self"))
+            .join(INTERACTIONS, and_(talk.chat_id == row.chat_id, row.sent_at.between(talk.started_at, talk.ended_at)))
+            .join(INTERACTION_PARTICIPANTS, took_part.interaction_id == talk.id)
             .join(ELIGIBLE, ELIGIBLE.c.id == row.chat_id)
             .join(ENTITIES, ENTITIES.c.id == row.sender_entity_id, isouter=True)
             .where(took_part.entity_id == person, took_part.role == "other", ELIGIBLE.c.kind == "direct")
             .where(row.kind == "message", row.deleted_at.is_(None))
-            .order_by(took_part.started_at, row.interaction_id, row.sent_at, row.id)
+            .order_by(took_part.started_at, talk.id, row.sent_at, row.id)
         )
         return [one for batch in self._stream(found) for one in batch]
 

@@ -9,7 +9,8 @@ messages AS NOT MATERIALIZED (
            m.content, m.content_hash, m.is_archived, m.deleted_at,
            CASE WHEN m.reworded_at > %(known)s THEN 'infinity' ELSE m.edited_at END AS edited_at,
            m.reworded_at <= %(known)s AND EXISTS (
-               SELECT FROM interaction_readings r WHERE r.interaction_id = m.interaction_id AND r.known_from < m.reworded_at
+               SELECT FROM interaction_readings r
+               WHERE r.interaction_id = interaction_of(m.kind, m.chat_id, m.sent_at) AND r.known_from < m.reworded_at
                  AND NOT EXISTS (SELECT FROM past_versions p
                                  WHERE p.kind = 'reading' AND p.subject_id = r.interaction_id AND p.known_to >= m.reworded_at
                                    AND (p.known_to < %(known)s OR p.known_to = %(known)s AND p.written_at <= %(served)s))
@@ -167,7 +168,7 @@ SELECT kind, id, reason, source, chat FROM (
     UNION ALL
     SELECT 'message', m.external_id, CASE WHEN m.deleted_at IS NULL THEN 'not_kept' ELSE 'withheld' END, m.sent_at, c.source, c.external_id
     FROM interaction_participants p JOIN interactions i ON i.id = p.interaction_id JOIN chats c ON c.id = i.chat_id
-    JOIN messages m ON m.chat_id = i.chat_id AND m.interaction_id = i.id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+    JOIN messages m ON m.chat_id = i.chat_id AND m.kind = 'message' AND m.sent_at BETWEEN i.started_at AND i.ended_at
     WHERE p.entity_id = %(entity)s AND m.sent_at <= %(as_of)s AND m.imported_at <= %(known)s
       AND (m.deleted_at > %(known)s OR m.deleted_at IS NULL AND m.reworded_at > %(known)s AND NOT EXISTS (
           SELECT FROM message_revisions r

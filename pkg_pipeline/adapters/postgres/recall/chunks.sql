@@ -196,13 +196,13 @@ COPY incoming_chunks (
 -- name: save_incoming
 -- Upserts new and changed chunks, and adds the differences to document frequencies; term 0 counts all chunks. Interactions
 -- are locked; terms are in a fixed order against deadlocks, and the transaction ends with this: everybody waits at term 0.
--- With LIMIT each chunk is looked up by its key: a join with a new temporary table might read all chunks, every time.
+-- Hashes of older rows are longer (chunking.HASH_CHARS). With LIMIT each chunk is looked up by its key: a join with a new temporary table might read all chunks, every time.
 WITH changed AS MATERIALIZED (
     SELECT i.*, c.terms AS old_terms FROM incoming_chunks i
     LEFT JOIN LATERAL (SELECT * FROM memory_chunks WHERE id = i.id LIMIT 1) c ON true
-    WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
+    WHERE c.id IS NULL OR (left(c.index_hash, 12), left(c.content_hash, 12), c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
                            c.is_withheld, c.topics, c.sender_entity_id)
-        IS DISTINCT FROM (i.index_hash, i.content_hash, i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
+        IS DISTINCT FROM (left(i.index_hash, 12), left(i.content_hash, 12), i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
                           i.is_withheld, i.topics, i.sender_entity_id)
 ), saved AS (
     INSERT INTO memory_chunks AS c (id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids,

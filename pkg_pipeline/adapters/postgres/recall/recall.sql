@@ -141,7 +141,7 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        NULL::float8 AS similarity,                                                                                  --? words_only
        c.interaction_id, c.subject_id, c.sender_entity_id, p.name AS speaker, coalesce(p.is_self, false) AS is_self, c.passage, c.passages,
        c.importance,
-       CASE WHEN EXISTS (
+       CASE WHEN c.topics <> '{{}}' AND EXISTS (
            SELECT FROM pkg.interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
              AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END AS topics,
        CASE WHEN c.content IS NULL THEN false

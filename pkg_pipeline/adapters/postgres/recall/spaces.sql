@@ -38,7 +38,7 @@ SELECT count(*) AS interactions, coalesce(sum(m.chunks), 0)::bigint AS chunks
 FROM (
     SELECT c.interaction_id, count(*) AS chunks
     FROM memory_chunks c
-    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash
+    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND left(e.index_hash, 12) = left(c.index_hash, 12)
     WHERE e.chunk_no IS NULL
     GROUP BY c.interaction_id
 ) m
@@ -57,7 +57,7 @@ SELECT min(day) AS first, max(day) AS last FROM interactions
 SELECT s.model, s.state, s.dimensions, coalesce(k.chunks, 0) AS vectors,
        (SELECT count(*) FROM memory_chunks c WHERE NOT EXISTS (
             SELECT FROM chunk_embeddings e
-            WHERE e.chunk_no = c.no AND e.space_id = s.id AND e.index_hash = c.index_hash)) AS missing,
+            WHERE e.chunk_no = c.no AND e.space_id = s.id AND left(e.index_hash, 12) = left(c.index_hash, 12))) AS missing,
        (SELECT count(*) FROM chunk_scopes i WHERE i.space_id = s.id AND i.index_name IS NOT NULL) AS indexes
 FROM embedding_spaces s
 LEFT JOIN chunk_scopes k ON k.space_id = s.id AND k.scope = '00000000-0000-0000-0000-000000000000'
@@ -70,7 +70,7 @@ FROM (
     SELECT c.id, c.source FROM memory_chunks c
     WHERE NOT EXISTS (
         SELECT FROM chunk_embeddings e
-        WHERE e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash)
+        WHERE e.chunk_no = c.no AND e.space_id = %(space)s AND left(e.index_hash, 12) = left(c.index_hash, 12))
     ORDER BY hashint8(c.no), c.no LIMIT %(limit)s
 ) g JOIN memory_chunk_texts t ON t.id = g.id
 WHERE t.content IS NOT NULL
@@ -101,7 +101,7 @@ DELETE FROM chunk_states WHERE space_id = %(space)s
 DELETE FROM chunk_states s USING (
     SELECT c.interaction_id, count(*) AS chunks
     FROM memory_chunks c
-    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash
+    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND left(e.index_hash, 12) = left(c.index_hash, 12)
     WHERE e.chunk_no IS NULL
     GROUP BY c.interaction_id
 ) m

@@ -45,6 +45,9 @@ SPARE = 20
 NAME_LIMIT, NAME_SCAN = 50, 1_000
 """Names of more people are ignored; people looked at per name."""
 
+KEPT_KEYS = 16_384
+"""Of messages that many questions find."""
+
 FOREVER = datetime.max.replace(tzinfo=UTC)
 
 _OPTIONAL = re.compile(r"\s*--\? (.*)$")
@@ -277,16 +280,20 @@ def _best(rows: Sequence[Any], limit: int) -> list[Candidate]:
     return [_candidate(one) for one in rows if one.no in kept]
 
 
+_chat = lru_cache(KEPT_KEYS)(ContextChat)
+_key = lru_cache(KEPT_KEYS)(message_key)
+
+
 def _candidate(found: Any) -> Candidate:
     source, chat = found.chat_source, found.chat_external_id
     return Candidate(
         no=found.no,
         id=found.id,
         source=found.source,
-        chat=ContextChat(source, chat, found.kind, found.title),
+        chat=_chat(source, chat, found.kind, found.title),
         at=found.at,
         text=found.text,
-        message_ids=tuple(message_key(source, chat, external_id) for external_id in found.message_ids),
+        message_ids=tuple([_key(source, chat, external_id) for external_id in found.message_ids]),
         lexical=found.lexical,
         similarity=found.similarity,
         interaction_id=found.interaction_id,

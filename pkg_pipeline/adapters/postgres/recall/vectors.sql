@@ -4,7 +4,7 @@
 SELECT g.chunk_no FROM unnest(%(chunk_nos)s::bigint[], %(hashes)s::text[]) AS g (chunk_no, index_hash)
 WHERE NOT EXISTS (
     SELECT FROM chunk_embeddings e
-    WHERE e.chunk_no = g.chunk_no AND e.space_id = %(space)s AND e.index_hash = g.index_hash)
+    WHERE e.chunk_no = g.chunk_no AND e.space_id = %(space)s AND left(e.index_hash, 12) = left(g.index_hash, 12))
 
 -- name: make_given
 -- Per session; emptied with the transaction.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid
+from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid, column
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pkg_pipeline.adapters.postgres.schema.parts import (
@@ -184,7 +184,6 @@ MESSAGES = table(
     col("id", BigInteger, "in the order of arrival within a chat", Identity(always=False)),
     col("chat_id", Uuid, "the chat", to("chats")),
     col("sender_entity_id", Uuid, "the account that wrote it; none: nobody in particular", null=True),
-    col("interaction_id", Uuid, "the stretch of the chat it lies in; none until it was cut", null=True),
     col("sent_at", MOMENT, "event time: when it was said"),
     col("imported_at", MOMENT, "import time: when it came in, by the memory's clock", default=KNOWN_NOW),
     col("exported_at", MOMENT, "as of when the file spoke; settles contradictions without an edit time"),
@@ -231,14 +230,16 @@ LIVE_MESSAGES = view(
     "live_messages",
     MESSAGES,
     " ".join(one.name for one in MESSAGES.c if one.name not in ("awaits_reading", "reworded_at")),
+    column("interaction_id", Uuid()),
 )
 
 MESSAGE_TEXTS = view(
     "message_texts",
     MESSAGES,
-    "id chat_id external_id sender_entity_id interaction_id sent_at imported_at edited_at deleted_at token_count"
-    " importance_score importance_reason is_outgoing kind role reply_to content_hash is_archived archived_at"
-    " archived_month content parts",
+    "id chat_id external_id sender_entity_id sent_at imported_at edited_at deleted_at token_count importance_score"
+    " importance_reason is_outgoing kind role reply_to content_hash is_archived archived_at archived_month content"
+    " parts",
+    column("interaction_id", Uuid()),
 )
 
 MESSAGE_REVISIONS = table(

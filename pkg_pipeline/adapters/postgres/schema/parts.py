@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnClause,
     ColumnElement,
     DateTime,
     ForeignKey,
@@ -74,10 +75,10 @@ def col(
     return Column(name, kind, *parts, *checks, **fixed, info={"one_of": (one_of or "").split()})
 
 
-def view(name: str, of: Table, names: str = "") -> TableClause:
-    """A view with columns of ``of``: all, or those of ``names``."""
+def view(name: str, of: Table, names: str = "", *more: ColumnClause[Any]) -> TableClause:
+    """A view with columns of ``of``, all or those of ``names``, and with ``more``."""
     shown = [of.c[one] for one in names.split()] or list(of.c)
-    VIEWS[name] = TableClause(name, *(column(one.name, one.type) for one in shown), schema=SCHEMA)
+    VIEWS[name] = TableClause(name, *(column(one.name, one.type) for one in shown), *more, schema=SCHEMA)
     return VIEWS[name]
 
 

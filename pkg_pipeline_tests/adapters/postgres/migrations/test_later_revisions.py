@@ -291,3 +291,36 @@ def test_revision_0033_keeps_codes_single_by_the_index_that_serves_them(database
         assert connection.execute("SELECT count(*) FROM chunk_codes").fetchone() == (1,)
         with pytest.raises(psycopg.errors.UniqueViolation):
             connection.execute("INSERT INTO chunk_codes SELECT * FROM chunk_codes")
+
+
+def test_revision_0036_goes_down_to_where_each_message_names_its_interaction(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
+                language, first_external_id, input_hash)
+            SELECT ('00000000-0000-0000-0000-00000000000' || day)::uuid, '00000000-0000-0000-0000-000000000001',
+                '2020-01-01', ('2020-01-0' || day)::timestamptz, ('2020-01-0' || day || ' 10:00')::timestamptz,
+                'completed', 3, 9, 'en', 'm', 'h'
+            FROM generate_series(2, 3) AS g (day);
+            INSERT INTO messages (chat_id, sent_at, exported_at, token_count, importance_score, is_outgoing, kind,
+                external_id, content, content_hash)
+            SELECT '00000000-0000-0000-0000-000000000001', at, now(), 1, 0, false, kind, at::text || kind, 'hello', 'h'
+            FROM unnest('{2020-01-01, 2020-01-02, 2020-01-02 10:00, 2020-01-02 11:00, 2020-01-03 01:00}'::timestamptz[])
+                AS g (at), unnest('{message,service}'::text[]) AS k (kind)
+            """
+        )
+    asked = "SELECT left(kind, 1) || right(interaction_id::text, 1) FROM {} ORDER BY kind, sent_at"
+    lies = [(None,), ("m2",), ("m2",), (None,), ("m3",), *[(None,)] * 5]
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked.format("message_texts")).fetchall() == lies
+        assert connection.execute(asked.format("live_messages")).fetchall() == lies[:5]
+    migrate.downgrade(database_url, "0035")
+    with engine.connect(database_url) as connection:
+        for name in ("messages", "message_texts"):
+            assert connection.execute(asked.format(name)).fetchall() == lies
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked.format("live_messages")).fetchall() == lies[:5]

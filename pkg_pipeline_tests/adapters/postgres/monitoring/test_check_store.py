@@ -33,7 +33,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[SummaryRig]:
         "INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, interaction_id, quote,"
         " message_ids) SELECT gen_random_uuid(), e.id, 'price', '300 EUR', 0.95, 'confirmed', m.interaction_id,"
         " '300 EUR', ARRAY[m.external_id] FROM entities e JOIN chats c ON c.external_id = 'anna'"
-        " JOIN messages m ON m.chat_id = c.id AND m.content LIKE '%%300 EUR%%' WHERE e.name = 'Anna'"
+        " JOIN message_texts m ON m.chat_id = c.id AND m.content LIKE '%%300 EUR%%' WHERE e.name = 'Anna'"
     )
     yield made
     made.close()
@@ -99,7 +99,8 @@ def test_an_archived_text_is_read_in_the_archive_and_a_dropped_one_asked_no_more
     rig.run(
         "INSERT INTO archived_messages (month, message_id, chat_id, interaction_id, external_id, sent_at, content,"
         " content_hash)"
-        " SELECT '2026-02-01', id, chat_id, interaction_id, external_id, sent_at, content, content_hash FROM messages"
+        " SELECT '2026-02-01', id, chat_id, interaction_id, external_id, sent_at, content, content_hash"
+        " FROM message_texts"
     )
     rig.run("UPDATE messages SET content = '[archived]', is_archived = true, archived_month = '2026-02-01'")
     assert (store.found("ungrounded", EVER).checked, store.found("ungrounded", EVER).total) == (4, 0)

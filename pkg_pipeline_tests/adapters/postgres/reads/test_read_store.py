@@ -58,11 +58,11 @@ SELECT k, j, md5('t' || k || ' ' || j)::uuid AS id, md5('c' || k)::uuid AS chat_
 FROM generate_series(1, {PEOPLE}) k, generate_series(0, {TALKS} - 1) j;
 INSERT INTO interactions SELECT id, chat_id, at::date, at, at, 'completed', 2, 20, 'en', 'x', 'h' FROM talk;
 INSERT INTO interaction_participants SELECT id, entity_id, 'other', 2, 20, at, at FROM talk;
-INSERT INTO messages (chat_id, sender_entity_id, interaction_id, sent_at, exported_at, token_count, importance_score,
+INSERT INTO messages (chat_id, sender_entity_id, sent_at, exported_at, token_count, importance_score,
                       is_outgoing, external_id, content, content_hash)
-SELECT chat_id, entity_id, id, at, at, 10, 0.1, false, j || '.' || n, 'text', 'h' FROM talk, generate_series(1, 2) n;
+SELECT chat_id, entity_id, at, at, 10, 0.1, false, j || '.' || n, 'text', 'h' FROM talk, generate_series(1, 2) n;
 INSERT INTO message_revisions SELECT id, 'h', sent_at, false, 'text' FROM messages;
-INSERT INTO message_entities SELECT sender_entity_id, id, interaction_id, sent_at FROM messages;
+INSERT INTO message_entities SELECT sender_entity_id, id, interaction_id, sent_at FROM message_texts;
 INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version, language,
     summary, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
     generation_seconds)

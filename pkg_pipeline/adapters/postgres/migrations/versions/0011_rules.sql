@@ -12,7 +12,11 @@ COMMENT ON VIEW eligible_chats IS
 CREATE VIEW live_summaries AS SELECT * FROM interaction_summaries WHERE status IN ('completed', 'dirty');
 COMMENT ON VIEW live_summaries IS 'The one summary of an interaction that is served, as its table has it: where dirty_reason is deleted, its words are shown nowhere.';
 
-CREATE VIEW live_messages AS SELECT * FROM messages WHERE kind = 'message' AND deleted_at IS NULL;
+CREATE VIEW live_messages AS
+SELECT id, chat_id, sender_entity_id, interaction_id, sent_at, imported_at, exported_at, edited_at, deleted_at, archived_at,
+       token_count, importance_score, is_outgoing, is_archived, is_time_assumed, kind, role, importance_reason, external_id,
+       content, content_hash, reply_to, topic, forwarded_from, parts, metadata, archived_month, is_blanked, is_missing
+FROM messages WHERE kind = 'message' AND deleted_at IS NULL;
 COMMENT ON VIEW live_messages IS 'What is said: no service entries, nothing that was deleted at its source.';
 
 CREATE VIEW live_texts AS SELECT * FROM message_texts WHERE kind = 'message' AND deleted_at IS NULL;
