@@ -50,10 +50,14 @@ def true_text(
     if word_count(told) < MIN_WORDS:
         return next(iter(faults.values()), Fault("is empty or says nothing", ""))
     reason = checker.words(told)
-    if reason is None and len(content := stems(told)) >= GROUNDED_FROM_STEMS:
-        is_grounded = talked_of is None or len(content & talked_of) >= GROUNDED_SHARE * len(content)
-        reason = None if is_grounded else "has almost no word in common with the conversation"
+    if reason is None and talked_of is not None and not _is_grounded(text, talked_of):
+        reason = "has almost no word in common with the conversation"
     return told if reason is None else Fault(reason, "")
+
+
+def _is_grounded(text: str, talked_of: frozenset[str]) -> bool:
+    content = stems(text[:MAX_TEXT_CHARS])
+    return len(content) < GROUNDED_FROM_STEMS or len(content & talked_of) >= GROUNDED_SHARE * len(content)
 
 
 def _told_of(
