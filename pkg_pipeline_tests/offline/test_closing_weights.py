@@ -57,7 +57,7 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
         ("cancelled", 0.85, 0.4),
         ("renewed", 0.8, 0.49),
         ("day", 0.7, 0.7),
-        ("merged", 0.6, 0.43),
+        ("merged", 0.6, 0.39),
         ("superseded", 0.75, 0.16),
     ],
 )
