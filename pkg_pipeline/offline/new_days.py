@@ -26,9 +26,7 @@ def new_days(reading: Reading, items: Sequence[Open], talk: Sequence[Heard]) -> 
         day = _day_given(reading, said.line)
         if day is None:
             continue
-        meant = [
-            place for place, item in enumerate(items) if _may_move(item, said.line, day) and is_asked_of(item, said)
-        ]
+        meant = [place for place, item in enumerate(items) if _may_move(item, said, day) and is_asked_of(item, said)]
         if len(meant) == 1:
             found[meant[0]] = Judged(meant[0], said, RENEWED)
     return found
@@ -40,8 +38,10 @@ def is_asked_of(item: Open, said: Heard) -> bool:
     return any(things & (item.matter.things | item.things_around) for things in others)
 
 
-def _may_move(item: Open, line: Line, day: date) -> bool:
-    return item.owner == line.speaker.entity_id and item.due is not None and item.due < day
+def _may_move(item: Open, said: Heard, day: date) -> bool:
+    """Whether a later day may be the item's: its owner's, of nothing else ("the estimate by the 9th")."""
+    is_later = item.owner == said.line.speaker.entity_id and item.due is not None and item.due < day
+    return is_later and (not said.matter.things or bool(said.matter.things & item.matter.things))
 
 
 def _day_given(reading: Reading, line: Line) -> date | None:

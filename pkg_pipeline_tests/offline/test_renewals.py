@@ -104,6 +104,8 @@ def test_a_contract_and_an_invoice_are_two_things(language: Language, open_items
             None,
         ),
         ("I'll bring the ladder back on Friday", [("Me", "and the ladder?"), ("Anna", "is Sunday ok?")], "en", None),
+        # the day is another thing's
+        ("Пришлю паспорта в пятницу", [("Me", "А паспорта?"), ("Anna", "Смету сделаю до 24 марта")], "ru", None),
     ],
 )
 def test_a_new_day_vowed_or_granted_renews_what_was_spoken_of(

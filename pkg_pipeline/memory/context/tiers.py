@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import chain
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from pkg_pipeline.memory.text.lines import bullet
 IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
 PERHAPS_DAYS = 60
-"""Something perhaps done is asked after for so long; then it is taken for done."""
+"""Something perhaps done is asked after for so long, from its day on too; then it is taken for done."""
 
 MOST_LAPSED = 5
 LAPSED_DAYS = 90
@@ -151,11 +151,12 @@ def _cold(
     surely = [item for item in items if item.status == "open" and not item.is_doubted]
     doubted = [item for item in items if item.status == "open" and item.is_doubted]
     perhaps = [item for item in items if item.status == "perhaps_done"]
+    past = [item for item in perhaps if item.at < asked_after or (item.due_date or date.max) < asked_after.date()]
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
     spoken_since = rules.as_of - timedelta(days=LAPSED_DAYS)
     told = [item for item in lapsed if _was_sure(item) and item.at >= spoken_since][:MOST_LAPSED]
-    beyond = [item for item in perhaps if item.at < asked_after] + [item for item in lapsed if item not in told]
+    beyond = past + [item for item in lapsed if item not in told]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
     older = [
         item
@@ -177,7 +178,7 @@ def _cold(
         *(renderer.action(item, order=n) for n, item in enumerate(surely)),
         *high,
         *(renderer.action(item, order=n) for n, item in enumerate(doubted)),
-        *(renderer.action(item, order=n) for n, item in enumerate(perhaps) if item.at >= asked_after),
+        *(renderer.action(item, order=n) for n, item in enumerate(perhaps) if item not in past),
         *(
             renderer.decision(item, section="decisions", place=(-item.first_at.timestamp(),), headings=headings)
             for item in older
