@@ -213,5 +213,5 @@ def test_a_block_is_in_order_of_time_and_within_its_budget(max_tokens: int) -> N
 
 def test_nothing_but_questions_lies_in_the_folder() -> None:
     languages = (f"{of}{one}.jsonl" for one in LANGUAGES for of in ("", "accounts_"))
-    others = ("README.md", "threads.jsonl", "developing.jsonl", "translated.jsonl")
+    others = ("README.md", "threads.jsonl", "developing.jsonl", "people.jsonl", "translated.jsonl")
     assert {path.name for path in QUESTIONS.iterdir()} == {*others, *languages}

@@ -24,7 +24,6 @@ from pkg_pipeline.memory.context.records import (
 )
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.items.records import ItemOwner
-from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
 from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
@@ -196,6 +195,8 @@ def _plain(text: str) -> str:
 
 def _most_telling(lines: Sequence[BriefLine]) -> list[BriefLine]:
     """Decisions and summaries before words; of words those that say and matter most, and none that say nothing."""
+    from pkg_pipeline.memory.message.importance import score_many  # numpy, which contexts do without
+
     weights: dict[str, float] = {}
     for line, score in zip(lines, score_many([line.said for line in lines]), strict=True):
         size = word_count(line.said)

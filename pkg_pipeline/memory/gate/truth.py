@@ -38,7 +38,7 @@ FREE_WORDS = 8
 FAR = 5
 """So many messages before those cited a name is still meant by a pronoun."""
 SHORTEST_RETOLD = 8
-LABEL_WORDS = 2
+LABEL_WORDS = 4
 """So many words beside names may stand before a colon, to say who says what stands behind it."""
 OTHER_VARIANT = "names another variant than its messages"
 ONLY_ASKED = "tells what was only asked"

@@ -130,7 +130,7 @@ def _build_marts(memory: PipelineMemory, instance: dg.DagsterInstance) -> None:
     """The body of the dbt assets; without the leave to publish it does not come to dbt."""
     from pkg_pipeline.defs.assets import marts
 
-    next(marts._built(SimpleNamespace(instance=instance), None, memory, {}))  # type: ignore[arg-type]
+    next(marts._built(SimpleNamespace(instance=instance), memory, {}))  # type: ignore[arg-type]
 
 
 WRONG = Verdict(

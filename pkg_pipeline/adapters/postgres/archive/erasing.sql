@@ -155,5 +155,6 @@ DELETE FROM entity_identities WHERE entity_id = ANY(%(lonely)s)
 DELETE FROM dirty_partitions WHERE asset = 'entity_days' AND partition_key = ANY(%(lonely)s::uuid[]::text[])
 
 -- name: delete_entities
--- With their totals and name terms.
+-- With their totals, name terms and what they were called before.
+WITH names AS (DELETE FROM past_versions WHERE people && %(lonely)s::uuid[])
 DELETE FROM entities WHERE id = ANY(%(lonely)s)

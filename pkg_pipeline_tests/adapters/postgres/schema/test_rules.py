@@ -32,8 +32,8 @@ INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, promp
 SELECT gen_random_uuid(), i.id, g.status, 'h', 'p', 'm', 'en', 's', '{{}}', 5, 50, 5, 10, 0, 0
 FROM interactions i, unnest('{{completed,superseded}}'::text[]) AS g (status) WHERE chat_id = '{CHAT}';
 INSERT INTO messages (id, chat_id, sent_at, exported_at, token_count, importance_score, is_outgoing, external_id,
-                      content, content_hash, interaction_id)
-SELECT n, i.chat_id, i.started_at + k * interval '10 minutes', now(), 1, 0, false, n, 'text', 'h', i.id
+                      content, content_hash)
+SELECT n, i.chat_id, i.started_at + k * interval '10 minutes', now(), 1, 0, false, n, 'text', 'h'
 FROM interactions i, LATERAL generate_series(0, 4) k, LATERAL (SELECT (i.first_external_id::int * 5 + k) AS n) x;
 INSERT INTO conversation_sessions (id, policy, strategy, hwm_message_id)
 VALUES ('{SESSION}', 'hysteresis', 'hybrid', 20000);
@@ -159,7 +159,9 @@ WRITTEN_OUT = {
 }
 KNOWN = {
     ("appending", "count_changed"),  # a message as it was and as it becomes, both in one row
-    ("checks", "orphans_of_summaries"),  # a sample, which is of a table
+    ("checks", "orphans_of_messages"),  # samples, which are of tables
+    ("checks", "orphans_of_summaries"),
+    ("known", "of_entity"),  # chats as they were said to be at a moment
 }
 
 
