@@ -20,6 +20,7 @@ BURST = 3
 """Lines of one speaker in a row that make one answer."""
 
 BARE_TERMS = 1
+"""At most so many content words: a sentence does not say by itself what it speaks of."""
 RICH_TERMS = 3
 BEFORE = 4
 """Lines before a sentence of few words in which what it answers is looked for."""
@@ -129,7 +130,8 @@ def says_little(sentence: Sentence, line: Line) -> bool:
 def said_before(reading: Reading, line: Line) -> Sentence | None:
     """What a line of few words answers: the richest sentence of the last line of another that says something."""
     for earlier in reversed(reading.lines[max(0, line.index - BEFORE) : line.index]):
-        said = [s for s in earlier.sentences if s.terms and not asides(s.text, s.language) & COURTESIES]
-        if earlier.speaker.entity_id != line.speaker.entity_id and said and not earlier.is_data:
+        if earlier.speaker.entity_id == line.speaker.entity_id or earlier.is_data:
+            continue
+        if said := [s for s in earlier.sentences if s.terms and not asides(s.text, s.language) & COURTESIES]:
             return max(said, key=lambda s: (min(len(s.terms), RICH_TERMS), s.place))
     return None

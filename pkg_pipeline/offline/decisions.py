@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 
+from pkg_pipeline.offline.answers import BARE_TERMS
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision, Importance
 from pkg_pipeline.offline.phrases import mark, phrases
@@ -38,8 +39,6 @@ ECHO_WORDS = 5
 REFUSED_SCORE = -2.0
 ANSWER_REACH = 3
 LOOK_BACK = 4
-BARE_TERMS = 1
-"""At most this many content words: the sentence does not say what was settled."""
 LATE_WEIGHT = 3.0
 CAP_PER_DOUBLING = 1.9
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import asides
+from pkg_pipeline.offline.answers import RICH_TERMS, asides
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.phrases import Phrases, mark, phrases
@@ -18,7 +18,6 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 REACH = 3
 """Lines before and after in which another speaker's line is looked for."""
 FAR = timedelta(minutes=30)
-RICH_TERMS = 3
 LONG_TERMS = 20
 FEW_WORDS = 3
 NUMBER = re.compile(r"\d{2,}|\d[.,]\d")

@@ -42,7 +42,7 @@ def card_of(rows: ContextRows, rules: BlockRules) -> Card | None:
     entity = rows.entity
     if entity.is_self or entity.type != "person" or entity.is_mass:
         return None
-    placed = (fact for fact in rows.facts if place_of(fact) is not None and not fact.is_bare)
+    placed = (fact for fact in rows.told_facts if place_of(fact) is not None)
     facts = sorted(placed, key=lambda fact: place_of(fact) or 0)
     return Card(
         relationship=_relationship(rows, rules),

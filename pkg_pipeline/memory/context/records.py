@@ -215,6 +215,11 @@ class ContextRows:
     card: Card | None = None
     me: Person | None = None
 
+    @property
+    def told_facts(self) -> list[KnownFact]:
+        """Those that a context tells: all but the bare ones."""
+        return [fact for fact in self.facts if not fact.is_bare]
+
 
 @dataclass(frozen=True, slots=True)
 class Card:

@@ -167,8 +167,8 @@ def _elsewhere(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
     theirs = {one.id for one in _all_messages(rows)}
     return [
         renderer.fact(fact, order=order)
-        for order, fact in enumerate(rows.facts)
-        if not fact.is_bare and (fact.is_decided or theirs.isdisjoint(fact.message_ids))
+        for order, fact in enumerate(rows.told_facts)
+        if fact.is_decided or theirs.isdisjoint(fact.message_ids)
     ]
 
 

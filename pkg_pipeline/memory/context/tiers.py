@@ -63,7 +63,7 @@ def _permanent(
     rows: ContextRows, rules: BlockRules, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
 ) -> list[Line]:
     """Facts, then HIGH decisions of any age that hold: those with something still open win, then the newest (P4)."""
-    facts = [fact for fact in rows.facts if fact.fact_type != SAID_BY_A_PERSON and not fact.is_bare]
+    facts = [fact for fact in rows.told_facts if fact.fact_type != SAID_BY_A_PERSON]
     lines = [renderer.fact(fact, order=order) for order, fact in enumerate(facts)]
     unfinished = {item.interaction_id for item in items if item.status == "open"}
     high = [item for item in decisions if item.importance == "high" and _holds(item, rules)]
