@@ -46,8 +46,8 @@ NEAR_A_RENEWAL = 2
 LEAST_JUDGED = 0.03
 """Closings from this probability on tell how probable an item's closing is."""
 ROUNDS, LEAVES = 300, 24
-"""With 80 of 100 closings right, of 100 pairs that keep an item 31 are found by 100 trees of 12 leaves, 36 by 500, 37 by
-these.
+"""With 80 of 100 closings right, of 100 pairs that keep an item 31 are found by 100 trees of 12 leaves, 36 by 500,
+37 by these.
 """
 RIGHT = 0.74
 """Of all that is closed as certain."""
