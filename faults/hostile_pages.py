@@ -117,7 +117,7 @@ def attack(ground: Ground, tries: int) -> Outcome:
         browser(RESOLVED) as page,
     ):
         page.open(dagster.opening)
-        page.wait_for(lambda: page.run("location.search") == "" and "Automation" in page.text, "the pages", seconds=60)
+        page.wait_for(lambda: page.run("location.search") == "" and "Automation" in page.text, "the pages")
         before, answered = targets(dagster), _answered(dagster)
         script = _script(dagster, page)
         for _ in range(tries):

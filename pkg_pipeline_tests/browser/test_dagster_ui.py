@@ -45,9 +45,9 @@ class Pages:
     def last(self) -> date:
         return self.first + timedelta(days=RANGE_DAYS - 1)
 
-    def open(self, path: str, *texts: str, seconds: float = 60) -> str:
+    def open(self, path: str, *texts: str) -> str:
         self.page.open(self.dagster.address + path)
-        return self.page.wait(*texts, seconds=seconds)
+        return self.page.wait(*texts)
 
     def picture(self, name: str) -> None:
         if folder := os.environ.get("PKG_TEST_SCREENSHOTS"):
@@ -58,7 +58,7 @@ class Pages:
 def pages(dev: Dev) -> Iterator[Pages]:
     with browser(height=1150) as page:
         page.open(dev.dagster.opening)
-        page.wait_for(lambda: page.run("location.search") == "" and "Runs" in page.text, "the pages", seconds=60)
+        page.wait_for(lambda: page.run("location.search") == "" and "Runs" in page.text, "the pages")
         yield Pages(dev.dagster, page, dev.first, dev.home)
 
 
@@ -136,7 +136,7 @@ def backfill(pages: Pages) -> None:
         results = running.ask(pages.dagster, asked)["partitionBackfillsOrError"]["results"]
         return results[0] if results else {}
 
-    running.wait_for(newest, "the backfill was asked for", seconds=30)
+    running.wait_for(newest, "the backfill was asked for", seconds=120)
     names = newest()["partitionNames"]
     assert isinstance(names, list)
     assert (names[0], names[-1], len(names)) == (str(pages.first), str(pages.last), RANGE_DAYS)
@@ -156,7 +156,7 @@ def partitions(pages: Pages) -> None:
     page.write(f"[{pages.first}...{pages.last}]", selector="input[type=text]")
     page.press("Enter")
     page.wait(f"{RANGE_DAYS} Partitions Selected", f"Materialized ({RANGE_DAYS})", "Missing (0)")
-    page.click(str(pages.first + timedelta(days=1)), seconds=10)
+    page.click(str(pages.first + timedelta(days=1)))
     page.wait("summarized", "compression_ratio")
     pages.picture("partitions")
 
