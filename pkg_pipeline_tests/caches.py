@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-LEAST, MOST = 1024, 65_536
+LEAST, MOST = 1024, 262_144
 """A cache of at least ``LEAST`` entries gets ``MOST``."""
 _lru_cache = functools.lru_cache
 _OF_TEXTS = ("pkg_pipeline.offline.", "pkg_pipeline.memory.")
