@@ -16,16 +16,23 @@ if TYPE_CHECKING:
 
 ROOM = "pkg_pipeline_tests/"
 TOGETHER = {
-    # in this order: the second ends what both look at
+    # in this order: the third switches a schedule off, the last ends what all look at
     "browser/test_own_pages.py": "Dagster's pages",
     "browser/test_dagster_ui.py": "Dagster's pages",
+    "browser/test_hostile_pages.py": "Dagster's pages",
+    "browser/test_ending.py": "Dagster's pages",
+    # four fifths of the texts of any are texts of the first
     "offline/test_heads.py": "labelled talks",
     "offline/test_open_lists.py": "labelled talks",
     "offline/test_closing_weights.py": "labelled talks",
     "offline/test_superseding.py": "labelled talks",
-    "offline/test_fact_head.py": "labelled facts",
-    "benchmarks/test_facts_truth.py": "labelled facts",
-    "memory/profile/test_relationship.py": "labelled facts",
+    "offline/test_without_evidence.py": "labelled talks",
+    "offline/test_retelling.py": "labelled talks",
+    "offline/test_summary_length.py": "labelled talks",
+    "offline/test_fact_head.py": "labelled talks",
+    "benchmarks/test_facts_truth.py": "labelled talks",
+    "offline/test_told_values.py": "labelled talks",
+    "memory/profile/test_relationship.py": "labelled talks",
 }
 APART = ("faults/", "cli/test_interruption.py")
 """Each of their tests makes what it needs, and takes or waits long."""

@@ -43,7 +43,7 @@ def test_the_pages_open_by_the_printed_address_and_work_with_live_logs(dagster: 
     )
     run = running.ask(dagster, asked)["launchRun"]["run"]["id"]
     page.open(f"{dagster.address}/runs/{run}")
-    page.wait("RUN_SUCCESS", seconds=240)
+    page.wait("RUN_SUCCESS", seconds=running.RUN_SECONDS)
     frames = [one for one in page.events if one["method"] == "Network.webSocketFrameReceived"]
     assert any("pipelineRunLogs" in one["params"]["response"]["payloadData"] for one in frames)
 

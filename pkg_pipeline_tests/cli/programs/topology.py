@@ -32,7 +32,7 @@ from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 ROOT = Path(__file__).resolve().parents[3]
 PASSWORD = "only-for-this-minute"
 NOW = "2025-03-15T12:00:00+00:00"
-START_SECONDS = 300.0
+START_SECONDS = 600.0
 POLL_SECONDS = 1.0
 LEAST_DAEMONS = 7
 ENTRYPOINT = [sys.executable, "-m", "pkg_pipeline.cli.programs.service"]

@@ -29,7 +29,7 @@ from pkg_pipeline_tests.cli.programs import topology as topologies
 from pkg_pipeline_tests.cli.programs.topology import PASSWORD, ROOT, Topology
 
 TASK_TAG = "dagster-celery/task_id"
-BACKFILL_SECONDS = 480
+BACKFILL_SECONDS = 600
 """Less than a minute where nothing else runs; on a busy machine the daemon looks less often."""
 LAUNCH = """
 mutation ($days: [String!]!, $tags: [ExecutionTag!]) {
