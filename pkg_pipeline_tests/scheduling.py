@@ -33,6 +33,13 @@ TOGETHER = {
     "benchmarks/test_facts_truth.py": "labelled talks",
     "offline/test_told_values.py": "labelled talks",
     "memory/profile/test_relationship.py": "labelled talks",
+    # the first reads it, and what was worked out of its texts is there for those that read it anew
+    "stages/items/test_demo_items.py": "the demo",
+    "stages/llm/test_rebuild.py": "the demo",
+    "stages/summaries/test_short_talks.py": "the demo",
+    "marts/test_documented_queries.py": "the demo",
+    "benchmarks/test_demo_floors.py": "the demo",
+    "benchmarks/test_facts_served.py": "the demo",
 }
 APART = ("faults/", "cli/test_interruption.py")
 """Each of their tests makes what it needs, and takes or waits long."""
@@ -43,10 +50,8 @@ FIRST = (
     "cli/programs/",
     "cli/test_demo.py",
     "cli/test_deleted_words.py",
-    "stages/llm/test_rebuild.py",
     "offline/",
     "memory/truth/",
-    "stages/items/test_demo_items.py",
     "stages/summaries/test_long_interactions.py",
     "stages/sessions/test_sessions_repeated.py",
     "faults/",
