@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -67,17 +68,29 @@ class Trees:
 
     def _added(self, x: NDArray[np.float32], head: int, some: slice) -> Floats:
         """What some trees add to the log-odds of each line."""
-        column, most, low, high = (one[head, some] for one in (self.column, self.most, self.low, self.high))
-        trees = np.arange(len(column))
-        node = np.zeros((len(x), len(trees)), dtype=np.intp)
-        rows = np.arange(len(x))[:, None]
+        column, most, leads_to = (one[head] for one in self._nodes)
+        _, trees, nodes = self.column.shape
+        row = (np.arange(len(x)) * x.shape[1])[:, None]
+        roots = np.arange(trees)[some] * nodes
+        node = np.broadcast_to(roots, (len(x), len(roots)))
         while True:
-            asked = column[trees, node]
-            if (asked < 0).all():
-                return self.value[head, some][trees, node].sum(axis=1, dtype=np.float64)
-            is_low = x[rows, asked] <= most[trees, node]
-            below = np.where(is_low, low[trees, node], high[trees, node])
-            node = np.where(asked < 0, node, below)
+            is_high = ~(x.take(row + column.take(node)) <= most.take(node))
+            below = leads_to.take(2 * node + is_high)
+            if np.array_equal(below, node):
+                return self.value[head].take(node).sum(axis=1, dtype=np.float64)
+            node = below
+
+    @cached_property
+    def _nodes(self) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.intp]]:
+        """By head, all trees in a row: what each node asks for, the most, and where it leads, low and high in turn; a
+        leaf leads to itself.
+        """
+        heads, trees, nodes = self.column.shape
+        is_leaf = self.column < 0
+        below = [np.where(is_leaf, np.arange(nodes), one) for one in (self.low, self.high)]
+        leads_to = np.stack(below, axis=-1) + (np.arange(trees) * nodes)[:, None, None]
+        column = np.where(is_leaf, 0, self.column).astype(np.intp)
+        return column.reshape(heads, -1), self.most.reshape(heads, -1), leads_to.reshape(heads, -1)
 
 
 def surroundings(speakers: Sequence[Person], alone: Floats) -> Floats:
