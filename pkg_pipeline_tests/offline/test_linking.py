@@ -275,3 +275,22 @@ def test_nothing_shown_nothing_linked() -> None:
 )
 def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: set[str]) -> None:
     assert things_of_text(text) == things
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "said"),
+    [
+        ("en", "Please check the seating plan by 15 March", "Checked, swap tables 4 and 9 please"),
+        ("en", "I'll send the seating plan by 15 March", "sent!!"),
+        ("ru", "Проверьте рассадку до 15 марта", "Проверила, на столе 4 поменяйте местами гостей, пожалуйста"),
+        ("ru", "Пришлю рассадку до 15 марта", "прислала!!"),
+        ("zh", "3月15日前把座位表核对一下", "核对过了，请把4号桌和9号桌换一下"),
+        ("zh", "我3月15日前把座位表发你", "发了！！"),
+    ],
+)
+def test_who_tells_the_very_deed_as_done_kept_it_though_ahead_or_with_a_wish(
+    language: Language, promise: str, said: str
+) -> None:
+    item = shown("a1", promise, due=date(2024, 3, 15))
+    [change] = linked(told(("Anna", said), ("Me", "ok"), language=language), item).changes
+    assert (change.ref, change.to in ("done", "perhaps_done"), change.quote[:4]) == ("a1", True, said[:4])
