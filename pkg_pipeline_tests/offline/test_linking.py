@@ -280,10 +280,10 @@ def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: 
 @pytest.mark.parametrize(
     ("language", "promise", "said"),
     [
-        ("en", "Please check the seating plan by 15 March", "Checked, swap tables 4 and 9 please"),
+        ("en", "Please check the seating plan by 15 March", "Checked the plan, swap tables 4 and 9 please"),
         ("en", "I'll send the seating plan by 15 March", "sent!!"),
         ("ru", "Проверьте рассадку до 15 марта", "Проверила, на столе 4 поменяйте местами гостей, пожалуйста"),
-        ("ru", "Пришлю рассадку до 15 марта", "прислала!!"),
+        ("ru", "Отправлю рассадку до 15 марта", "отправила!!"),
         ("zh", "3月15日前把座位表核对一下", "核对过了，请把4号桌和9号桌换一下"),
         ("zh", "我3月15日前把座位表发你", "发了！！"),
     ],

@@ -97,7 +97,7 @@ def test_who_only_gives_thanks_between_is_not_what_a_promise_answers(
         ("ru", "Сначала нужно получить деньги от страховой, примерно 14 марта", False),
         ("ru", "Мне сначала надо дождаться формы, потом отолью, до 14 марта", True),
         ("zh", "我要先等到保险公司的钱，大概3月14日", False),
-        ("zh", "我要先等模具干了，再在3月14日浇铸", True),
+        ("zh", "我要先等图纸，再在3月14日下单", True),
     ],
 )
 def test_to_wait_for_what_another_gives_is_no_task(language: Language, said: str, is_task: bool) -> None:
