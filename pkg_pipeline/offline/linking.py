@@ -16,6 +16,7 @@ from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.evidence import Heard, heard, shows
+from pkg_pipeline.offline.few_words import kept_in_few_words
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -66,6 +67,8 @@ def link(
     met = meet(items, since, talk)
     says_kept, says_again = log_odds(reading, items, met, embed)
     kept = closings(met, says_kept, least=PERHAPS)
+    told = kept_in_few_words(items, since, talk)
+    kept |= {i: one for i, one in told.items() if i not in kept or kept[i].probability < one.probability}
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
     renewed = new_days(reading, items[: len(tasks)], talk) | renewed
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
