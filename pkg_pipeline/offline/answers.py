@@ -119,13 +119,13 @@ def _kind(line: Line) -> AnswerKind:
 
 
 def says_little(sentence: Sentence, line: Line) -> bool:
-    """Whether a sentence has one word or none beside its days: nobody understands it without what it answers."""
+    """Whether a sentence has one word or none beside what says when: nobody understands it without what it answers."""
     if len(sentence.terms) <= BARE_TERMS:
         return True
-    rest, end = "", 0
-    for found in find_dates(sentence.text, sentence.language, line.day):
-        rest, end = f"{rest}{sentence.text[end : found.start]} ", max(end, found.end)
-    return len(terms_of(rest + sentence.text[end:], sentence.language)) <= BARE_TERMS
+    rest = sentence.text
+    while found := find_dates(rest, sentence.language, line.day):  # "this week, by Sunday": one hides the other
+        rest = f"{rest[: found[-1].start]} {rest[found[-1].end :]}"
+    return len(terms_of(rest, sentence.language)) <= BARE_TERMS
 
 
 def says_what(sentence: Sentence, line: Line) -> bool:

@@ -63,6 +63,11 @@ def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) ->
         ),
         ("И секатор ты так и не вернул", "В субботу завезу", "И секатор ты так и не вернул. — В субботу завезу."),
         ("梯子你还没还我呢", "周末给你送", "梯子你还没还我呢。 — 周末给你送。"),
+        (
+            "И лейку ты мне так и не купил",
+            "Куплю на этой неделе, до пятницы",
+            "И лейку ты мне так и не купил. — Куплю на этой неделе, до пятницы.",
+        ),
     ],
 )
 def test_a_bare_answer_is_told_with_what_it_answers(asked: str, said: str, told: str) -> None:
@@ -116,6 +121,25 @@ def test_to_wait_for_what_another_gives_is_no_task(language: Language, said: str
 def test_who_reminds_of_what_was_due_decides_nothing(language: Language, reminded: str, agreed: str) -> None:
     source = chat(("Vera", reminded), ("Tom", agreed), ("Vera", "Ok"), me="Tom", language=language)
     assert reminded not in [item.quote for item in read_talk(source).told if item.kind == "decision"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "due"),
+    [
+        ("en", "They don't sell stamps until 20 March. Please weigh the parcel", None),
+        ("en", "The lift runs from 20 March. Please carry the desk up by 22 March", "2024-03-22"),
+        ("ru", "Лифт не работает до 20 марта. Поднимите стол, пожалуйста", None),
+        ("ru", "До 22 марта. Поднимите стол, пожалуйста", "2024-03-22"),
+        ("zh", "电梯3月20日前不开。请把桌子搬上楼", None),
+        ("zh", "请把桌子搬上楼。3月22日前", "2024-03-22"),
+    ],
+)
+def test_until_when_something_is_not_so_is_no_day_of_what_is_asked_beside_it(
+    language: Language, said: str, due: str | None
+) -> None:
+    source = chat(("Vera", said), ("Tom", "Ok"), me="Tom", language=language)
+    [item] = [one for one in read_talk(source).told if one.kind == "task"]
+    assert item.due == due
 
 
 def test_the_same_words_in_one_talk_are_one_item() -> None:
