@@ -13,6 +13,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
+from pkg_pipeline.offline.facts.listed import introduces, listed
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
 from pkg_pipeline.offline.facts.plain import Plainly, is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
@@ -103,6 +104,7 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             for way in ways:
                 is_plain = is_meant(plain, way.features)
                 own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
+                own_way |= listed(mention, way, line, reading)
                 if plain == "yours" and not is_plain:
                     own_way = {name: at for name, at in own_way.items() if name != SURE_RULE} | SAID_OF_ANOTHER
                 fact = _fact(mention, way, sentence, line, reading)
@@ -268,6 +270,7 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "first": line.index < BEGINNING,
         "first of the speaker": all(one.speaker != line.speaker for one in reading.lines[: line.index]),
         "names the speaker": any(one.person == line.speaker for one in names_in(text, reading.source.participants)),
+        "introduces themselves": introduces(text, sentence, line, reading),
         "with a contact": _CONTACT.search(whole) is not None,
         "after own news": is_own and before is not None and _tells_news(before),
         "only sentence": len(line.sentences) == 1,
