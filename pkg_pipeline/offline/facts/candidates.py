@@ -98,7 +98,7 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             count += 1
             own = _of_mention(mention, text, sentence, line, reading) | _beside(mention, kept, text)
             ways = list(_ways(mention, here, text, sentence, line, reading))
-            plain = plains[mention.start, mention.end]
+            plain = plains[mention.kind, mention.start, mention.end]
             if plain == "own" and "m first person" not in own and _is_topic_another(ways):
                 plain = None
             for way in ways:
@@ -113,22 +113,22 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
 
 def _plain_of(
     mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading
-) -> dict[tuple[int, int], Plainly | None]:
-    """Of whom each mention is outright, by its place; a job and its employer side by side are of the same, and a job
+) -> dict[tuple[FactKind, int, int], Plainly | None]:
+    """Of whom each mention is outright, by its kind and place; a job and its employer side by side are of the same, and a job
     that begins a sentence behind the news of one is the writer's.
     """
-    found: dict[tuple[int, int], Plainly | None] = {
-        (one.start, one.end): plainly(one, text, sentence) for one in mentions
+    found: dict[tuple[FactKind, int, int], Plainly | None] = {
+        (one.kind, one.start, one.end): plainly(one, text, sentence) for one in mentions
     }
     first = next((one for one in mentions if one.kind == "position" and not text[: one.start].strip()), None)
     if first is not None and not is_question(text) and _is_own_news(sentence, line, reading):
-        found[first.start, first.end] = found[first.start, first.end] or "own"
+        found[first.kind, first.start, first.end] = found[first.kind, first.start, first.end] or "own"
     work = [one for one in mentions if one.kind in ("position", "organization")]
-    told = [one for one in work if found[one.start, one.end]]
+    told = [one for one in work if found[one.kind, one.start, one.end]]
     for one in work:
         beside = next((of for of in told if of.kind != one.kind and _is_one_telling(one, of, text)), None)
-        if found[one.start, one.end] is None and beside is not None:
-            found[one.start, one.end] = found[beside.start, beside.end]
+        if found[one.kind, one.start, one.end] is None and beside is not None:
+            found[one.kind, one.start, one.end] = found[beside.kind, beside.start, beside.end]
     return found
 
 
