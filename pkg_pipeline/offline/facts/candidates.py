@@ -104,7 +104,7 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             for way in ways:
                 is_plain = is_meant(plain, way.features)
                 own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
-                own_way |= listed(mention, way, line, reading)
+                own_way |= listed(mention, way, line)
                 if plain == "yours" and not is_plain:
                     own_way = {name: at for name, at in own_way.items() if name != SURE_RULE} | SAID_OF_ANOTHER
                 fact = _fact(mention, way, sentence, line, reading)
@@ -114,8 +114,8 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
 def _plain_of(
     mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading
 ) -> dict[tuple[FactKind, int, int], Plainly | None]:
-    """Of whom each mention is outright, by its kind and place; a job and its employer side by side are of the same, and a job
-    that begins a sentence behind the news of one is the writer's.
+    """Of whom each mention is outright, by its kind and place; a job and its employer side by side are of the same,
+    and a job that begins a sentence behind the news of one is the writer's.
     """
     found: dict[tuple[FactKind, int, int], Plainly | None] = {
         (one.kind, one.start, one.end): plainly(one, text, sentence) for one in mentions

@@ -19,7 +19,7 @@ LISTED_LETTERS: Final = 5
 """Letters at the beginning of a word by which it is known in a listed name."""
 
 
-def listed(mention: Mention, way: Way, line: Line, reading: Reading) -> Named:
+def listed(mention: Mention, way: Way, line: Line) -> Named:
     """Whether somebody is listed by the value ("Coach Dino", "Linda Kerr Tube"), or the writer's mail has it."""
     if way.person is None or way.person.is_self:
         return {}
