@@ -1,0 +1,3 @@
+from pkg_pipeline_tests import caches
+
+caches.enlarge()

@@ -16,16 +16,30 @@ if TYPE_CHECKING:
 
 ROOM = "pkg_pipeline_tests/"
 TOGETHER = {
-    # in this order: the second ends what both look at
+    # in this order: the third switches a schedule off, the last ends what all look at
     "browser/test_own_pages.py": "Dagster's pages",
     "browser/test_dagster_ui.py": "Dagster's pages",
+    "browser/test_hostile_pages.py": "Dagster's pages",
+    "browser/test_ending.py": "Dagster's pages",
+    # four fifths of the texts of any are texts of the first
     "offline/test_heads.py": "labelled talks",
     "offline/test_open_lists.py": "labelled talks",
     "offline/test_closing_weights.py": "labelled talks",
     "offline/test_superseding.py": "labelled talks",
-    "offline/test_fact_head.py": "labelled facts",
-    "benchmarks/test_facts_truth.py": "labelled facts",
-    "memory/profile/test_relationship.py": "labelled facts",
+    "offline/test_without_evidence.py": "labelled talks",
+    "offline/test_retelling.py": "labelled talks",
+    "offline/test_summary_length.py": "labelled talks",
+    "offline/test_fact_head.py": "labelled talks",
+    "benchmarks/test_facts_truth.py": "labelled talks",
+    "offline/test_told_values.py": "labelled talks",
+    "memory/profile/test_relationship.py": "labelled talks",
+    # the first reads it, and what was worked out of its texts is there for those that read it anew
+    "stages/items/test_demo_items.py": "the demo",
+    "stages/llm/test_rebuild.py": "the demo",
+    "stages/summaries/test_short_talks.py": "the demo",
+    "marts/test_documented_queries.py": "the demo",
+    "benchmarks/test_demo_floors.py": "the demo",
+    "benchmarks/test_facts_served.py": "the demo",
 }
 APART = ("faults/", "cli/test_interruption.py")
 """Each of their tests makes what it needs, and takes or waits long."""
@@ -36,10 +50,8 @@ FIRST = (
     "cli/programs/",
     "cli/test_demo.py",
     "cli/test_deleted_words.py",
-    "stages/llm/test_rebuild.py",
     "offline/",
     "memory/truth/",
-    "stages/items/test_demo_items.py",
     "stages/summaries/test_long_interactions.py",
     "stages/sessions/test_sessions_repeated.py",
     "faults/",

@@ -17,18 +17,16 @@ SEEDS = (0, 1, 2)
 LEAVES = 12
 OPTIONS: dict[str, Any] = {
     "learning_rate": 0.08,
-    "max_leaf_nodes": LEAVES,
     "min_samples_leaf": 25,
     "l2_regularization": 5.0,
     "max_features": 0.3,
     "early_stopping": False,
 }
-NODES = 2 * LEAVES - 1
 
 
-def boosted(x: Floats, right: Floats, seeds: Sequence[int], rounds: int = ROUNDS) -> Trees:
+def boosted(x: Floats, right: Floats, seeds: Sequence[int], rounds: int = ROUNDS, leaves: int = LEAVES) -> Trees:
     """The trees of each column of ``right`` (nan: not said), the first ``rounds`` of each seed."""
-    found = [_of_one(x, column, seeds, rounds) for column in right.T]
+    found = [_of_one(x, column, seeds, rounds, leaves) for column in right.T]
     return Trees(**{name: np.stack([one[name] for one in found]) for name in found[0]})
 
 
@@ -37,17 +35,19 @@ def begun(trees: Trees, rounds: int) -> Trees:
     return replace(trees, **{one.name: getattr(trees, one.name)[:, :rounds] for one in fields(Trees)[:-1]})
 
 
-def _of_one(x: Floats, right: Floats, seeds: Sequence[int], rounds: int) -> dict[str, NDArray[Any]]:
+def _of_one(x: Floats, right: Floats, seeds: Sequence[int], rounds: int, leaves: int) -> dict[str, NDArray[Any]]:
     from sklearn.ensemble import HistGradientBoostingClassifier  # only who fits needs it
     from threadpoolctl import threadpool_limits
 
     told = ~np.isnan(right)
-    shape = rounds * len(seeds), NODES
+    shape = rounds * len(seeds), 2 * leaves - 1
     small = x[told].astype(np.float32)
     with threadpool_limits(1):  # on busy cores its threads wait for each other a hundred times as long as they work
         fits = [
             _inside(
-                HistGradientBoostingClassifier(**OPTIONS, max_iter=rounds, random_state=seed).fit(small, right[told])
+                HistGradientBoostingClassifier(
+                    **OPTIONS, max_leaf_nodes=leaves, max_iter=rounds, random_state=seed
+                ).fit(small, right[told])
             )
             for seed in seeds
         ]

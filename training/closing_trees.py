@@ -28,7 +28,7 @@ from pkg_pipeline.offline.closing_context import rows
 from pkg_pipeline.offline.judging import RENEWED, SURE, Met, closings, meet, renewals
 from pkg_pipeline.offline.line_context import Floats, Trees
 from training import accounts, closing, standing, worlds
-from training.boosting import ROUNDS, SEEDS, boosted
+from training.boosting import SEEDS, boosted
 from training.closing import NEAR_A_CLOSING, Score
 from training.conversations import FOLDS
 from training.left_out import read_once
@@ -45,6 +45,10 @@ NEAR_A_RENEWAL = 2
 """Lines around one that renews an item are no counterexamples."""
 LEAST_JUDGED = 0.03
 """Closings from this probability on tell how probable an item's closing is."""
+ROUNDS, LEAVES = 300, 24
+"""With 80 of 100 closings right, of 100 pairs that keep an item 31 are found by 100 trees of 12 leaves, 36 by 500,
+37 by these.
+"""
 RIGHT = 0.74
 """Of all that is closed as certain."""
 
@@ -208,7 +212,7 @@ def _right(walk: Walk, talk: Sequence[Met]) -> list[tuple[float, float]]:
 
 
 def trees_of(told: Pairs, places: NDArray[np.bool_], rounds: int = ROUNDS) -> Trees:
-    return boosted(told.x[places], told.right[places], SEEDS[:1], rounds)
+    return boosted(told.x[places], told.right[places], SEEDS[:1], rounds, LEAVES)
 
 
 @cache

@@ -19,37 +19,43 @@ STEPS = 300
 POWERS = 60
 
 
-def fit_head(examples: Sequence[Labelled]) -> Floats:
-    """Weights by place of the pooled vector and type: accelerated gradient steps.
+def fit_heads(examples: Sequence[Labelled], told: NDArray[np.bool_]) -> list[Floats]:
+    """Weights by place of the pooled vector and type, of each row of ``told`` (which examples count): accelerated
+    gradient steps.
 
     Every step's weights are a sum of the examples' vectors; a step changes how often each counts in it, and so needs
-    their products alone. In single precision: the weights are kept in half.
+    their products alone, which are read once for all heads. In single precision: the weights are kept in half.
     """
     x = np.array([one.vector for one in examples], dtype=np.float32)
     products = x @ x.T
-    share = np.array([one.share for one in examples], dtype=np.float32)
-    share /= share.sum()
-    root = np.sqrt(share)
-    wanted = np.eye(len(TYPES), dtype=np.float32)[[TYPES.index(one.type) for one in examples]]
-    steepest = 0.5 * _largest(products * root * root[:, None]) + RIDGE
-    now = ahead = np.zeros((len(examples), len(TYPES)), dtype=np.float32)
+    share = told.T * np.array([one.share for one in examples], dtype=np.float32)[:, None]
+    share /= share.sum(axis=0)
+    wanted = np.eye(len(TYPES), dtype=np.float32)[[TYPES.index(one.type) for one in examples]][:, None]
+    steepest = 0.5 * _largest(products, np.sqrt(share))[:, None] + np.float32(RIDGE)
+    weight = share[:, :, None]
+    shape = len(examples), len(told), len(TYPES)
+    now = ahead = np.zeros(shape, dtype=np.float32)
     pace = 1.0
     for _ in range(STEPS):
-        slope = share[:, None] * (softmax(products @ ahead) - wanted) + RIDGE * ahead
+        odds = (products @ ahead.reshape(len(examples), -1)).reshape(shape)
+        slope = weight * (softmax(odds) - wanted) + np.float32(RIDGE) * ahead
         after, faster = ahead - slope / steepest, (1 + (1 + 4 * pace * pace) ** 0.5) / 2
-        ahead = after + (pace - 1) / faster * (after - now)
+        ahead = after + np.float32((pace - 1) / faster) * (after - now)
         now, pace = after, faster
-    return (x.T @ now).astype(np.float64)
+    return [(x.T @ now[:, place]).astype(np.float64) for place in range(len(told))]
 
 
-def _largest(products: NDArray[np.float32]) -> float:
-    """A bound just above the largest eigenvalue, by powers: vectors of like texts leave no other near it."""
-    towards, length = np.ones(len(products), dtype=np.float32), 1.0
+def _largest(products: NDArray[np.float32], root: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A bound just above the largest eigenvalue, by powers, of the products by each column of ``root``: vectors of like
+    texts leave no other near it.
+    """
+    towards = np.ones_like(root)
+    length = np.ones(root.shape[1], dtype=np.float32)
     for _ in range(POWERS):
-        towards = products @ towards
-        length = float(np.linalg.norm(towards))
+        towards = root * (products @ (root * towards))
+        length = np.linalg.norm(towards, axis=0)
         towards /= length
-    return 1.001 * length
+    return np.float32(1.001) * length
 
 
 def softmax(odds: NDArray[Any]) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from pkg_pipeline.memory.profile.relationship import ROLES, Features, sure
 from pkg_pipeline.memory.profile.relationship_vectors import TYPES, Floats, centred
 from training import relationship_head
 from training.labelled_people import Labelled, people
-from training.relationship_head import fit_head, softmax
+from training.relationship_head import fit_heads, softmax
 
 PRIORS = Path(__file__).with_name("relationship_priors.toml")
 WEIGHTS = Path(relationship.__file__).with_name("relationship_weights.toml")
@@ -91,7 +91,10 @@ def _but(one: Labelled, weights: Mapping[str, float], counts: Mapping[str, tuple
 
 def fit(examples: Sequence[Labelled], priors: Mapping[str, float]) -> Fitted:
     """Weights that make the labels likely, near the priors; vectors are heard by a head fitted without each person."""
-    heard = [replace(one.heard, vectors=told) for one, told in zip(examples, _left_out_odds(examples), strict=True)]
+    fold = np.array(_folds(examples))
+    everybody, *without = fit_heads(examples, np.array([fold != left for left in (-1, *range(FOLDS))]))
+    odds = [centred(one.vector @ without[of]) for one, of in zip(examples, fold, strict=True)]
+    heard = [replace(one.heard, vectors=told) for one, told in zip(examples, odds, strict=True)]
     counts = phrase_counts(examples)
     phrases = phrase_weights(counts)
     told = [relationship.features(one, _but(who, phrases, counts)) for one, who in zip(heard, examples, strict=True)]
@@ -99,19 +102,8 @@ def fit(examples: Sequence[Labelled], priors: Mapping[str, float]) -> Fitted:
         weights=_weights(examples, told, {name: value for name, value in priors.items() if name != VECTORS}),
         with_vectors=_weights(examples, told, priors),
         phrases=phrases,
-        head=fit_head(examples),
+        head=everybody,
     )
-
-
-def _left_out_odds(examples: Sequence[Labelled]) -> list[Mapping[RelationshipType, float]]:
-    fold = _folds(examples)
-    found: list[Mapping[RelationshipType, float]] = [{}] * len(examples)
-    for number in range(FOLDS):
-        head = fit_head([one for one, of in zip(examples, fold, strict=True) if of != number])
-        for place, one in enumerate(examples):
-            if fold[place] == number:
-                found[place] = centred(one.vector @ head)
-    return found
 
 
 def _folds(examples: Sequence[Labelled]) -> list[int]:

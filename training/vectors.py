@@ -14,6 +14,7 @@ _KNOWN: dict[str, Vectors] = {}
 
 
 def embed(texts: Sequence[str]) -> Vectors:
-    new = sorted({*texts} - _KNOWN.keys(), key=lambda text: (len(text), text))  # like lengths are read together
+    unknown = {text for text in texts if text not in _KNOWN}  # a view's difference would walk through all that is known
+    new = sorted(unknown, key=lambda text: (len(text), text))  # like lengths are read together
     _KNOWN.update(zip(new, _MODEL.embed(new), strict=True))
     return np.array([_KNOWN[text] for text in texts], dtype=np.float32).reshape(-1, DIMENSIONS)

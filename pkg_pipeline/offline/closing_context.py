@@ -28,6 +28,10 @@ NOTHING: Final = -9.0
 NO_DUE_DAY: Final = -999.0
 DAYS, LATE = -6, -5
 """Columns: days since an item was said, and since it was due."""
+UNLIKELY: Final = -4.0
+"""Log-odds after the first trees under which no more of them are asked: nine of ten pairs, none of which the others
+would close.
+"""
 DECIMALS: Final = 2
 """Vectors vary in their last bits between machines."""
 
@@ -44,7 +48,7 @@ def log_odds(
     """Of each pair of each message, that the message keeps the item, and that it promises it again."""
     if not any(met.pairs for met in talk):
         return [[] for _ in talk], [[] for _ in talk]
-    judged = np.round(trees().log_odds(rows(reading, items, talk, weights()["kept"], embed)), DECIMALS)
+    judged = np.round(trees().log_odds(rows(reading, items, talk, weights()["kept"], embed), UNLIKELY), DECIMALS)
     ends = np.cumsum([len(met.pairs) for met in talk])[:-1]
     kept, renewed = ([part.tolist() for part in np.split(column, ends)] for column in judged.T)
     return kept, renewed

@@ -69,6 +69,8 @@ _IN_DIGITS = (
     {"is": "slashed", "pattern": r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<year>20\d\d|\d\d))?(?![\d/])"},
 )
 """Tried before a language's rules, after those of no day."""
+_FOR_ENGLISH = re.compile(r"[a-z\d]", re.IGNORECASE)
+"""No English rule matches a text without."""
 
 
 @cache
@@ -132,7 +134,7 @@ def _in_rows(found: list[FoundDate], text: str, language: Language) -> list[Foun
 @lru_cache(maxsize=16_384)
 def _matches(text: str, language: Language) -> tuple[tuple[re.Match[str], Words, Words], ...]:
     """What the rules find in a text whatever the day: open items are looked at again in every talk."""
-    tongues = dict.fromkeys((language, "en"))
+    tongues = dict.fromkeys((language, "en") if _FOR_ENGLISH.search(text) else (language,))
     rules = ((*one, table("offline", tongue, "dates")) for tongue in tongues for one in _rules(tongue))
     found = ((m, rule, words) for compiled, rule, words in rules for m in compiled.finditer(text))
     return tuple(one for one in found if one[1]["is"] != "span" or not counts_from_event(text, *one[0].span()))

@@ -4,8 +4,10 @@ features. "14th, at hers" - "coming" says little line by line, and together a de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +25,8 @@ SEEN: Final = 4
 """Heads that the trees see of a line: the judged, and whose a task is."""
 NOBODY: Final = -6.0
 """Log-odds where there is no line: less than any line has."""
+FIRST: Final = 100
+"""Trees that are asked of every line."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +53,44 @@ class Trees:
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def log_odds(self, x: Floats) -> Floats:
-        """Lines by heads; ``x``: lines by columns (``surroundings``, then features)."""
-        return np.stack([self._of_head(x.astype(np.float32), head) for head in range(len(self.start))], axis=1)
+    def log_odds(self, x: Floats, unlikely: float = -math.inf) -> Floats:
+        """Lines by heads; ``x``: lines by columns (``surroundings``, then features). What is under ``unlikely`` after
+        ``FIRST`` trees is not weighed further: of most pairs the first few say enough.
+        """
+        told = x.astype(np.float32)
+        return np.stack([self._of_head(told, head, unlikely) for head in range(len(self.start))], axis=1)
 
-    def _of_head(self, x: NDArray[np.float32], head: int) -> Floats:
-        trees = np.arange(self.column.shape[1])
-        node = np.zeros((len(x), len(trees)), dtype=np.intp)
-        rows = np.arange(len(x))[:, None]
+    def _of_head(self, x: NDArray[np.float32], head: int, unlikely: float) -> Floats:
+        said = self.start[head] + self._added(x, head, slice(FIRST))
+        if self.column.shape[1] > FIRST and (likely := np.flatnonzero(said >= unlikely)).size:
+            said[likely] += self._added(x[likely], head, slice(FIRST, None))
+        return said
+
+    def _added(self, x: NDArray[np.float32], head: int, some: slice) -> Floats:
+        """What some trees add to the log-odds of each line."""
+        column, most, leads_to = (one[head] for one in self._nodes)
+        _, trees, nodes = self.column.shape
+        row = (np.arange(len(x)) * x.shape[1])[:, None]
+        roots = np.arange(trees)[some] * nodes
+        node = np.broadcast_to(roots, (len(x), len(roots)))
         while True:
-            column = self.column[head, trees, node]
-            if (column < 0).all():
-                return self.start[head] + self.value[head, trees, node].sum(axis=1, dtype=np.float64)
-            is_low = x[rows, column] <= self.most[head, trees, node]
-            below = np.where(is_low, self.low[head, trees, node], self.high[head, trees, node])
-            node = np.where(column < 0, node, below)
+            is_high = ~(x.take(row + column.take(node)) <= most.take(node))
+            below = leads_to.take(2 * node + is_high)
+            if np.array_equal(below, node):
+                return self.value[head].take(node).sum(axis=1, dtype=np.float64)
+            node = below
+
+    @cached_property
+    def _nodes(self) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.intp]]:
+        """By head, all trees in a row: what each node asks for, the most, and where it leads, low and high in turn; a
+        leaf leads to itself.
+        """
+        heads, trees, nodes = self.column.shape
+        is_leaf = self.column < 0
+        below = [np.where(is_leaf, np.arange(nodes), one) for one in (self.low, self.high)]
+        leads_to = np.stack(below, axis=-1) + (np.arange(trees) * nodes)[:, None, None]
+        column = np.where(is_leaf, 0, self.column).astype(np.intp)
+        return column.reshape(heads, -1), self.most.reshape(heads, -1), leads_to.reshape(heads, -1)
 
 
 def surroundings(speakers: Sequence[Person], alone: Floats) -> Floats:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
 from uuid import UUID
@@ -154,13 +154,17 @@ def kinds_attached(attachments: Iterable[Attachment]) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=4096)
 def matter_of(text: str, *, names: frozenset[str] = frozenset()) -> Matter:
     """What ``text`` is about, without the roots of people's ``names``."""
-    roots = roots_of_text(text) - names
-    words = words_of(text, language_of(text, "en"))
-    things = things_of_text(text) - names
-    return Matter(roots, deeds_named(text), sums_of(text), kinds_named(text), latin_roots(words), things)
+    whole = _matter(text)  # an open item is looked at in talks of ever other people
+    return replace(whole, roots=whole.roots - names, things=whole.things - names) if names else whole
+
+
+@lru_cache(maxsize=8192)
+def _matter(text: str) -> Matter:
+    latin = latin_roots(words_of(text, language_of(text, "en")))
+    named = deeds_named(text), sums_of(text), kinds_named(text)
+    return Matter(roots_of_text(text), *named, latin, things_of_text(text))
 
 
 def shown_matter(item: ShownItem, names: frozenset[str]) -> Matter:

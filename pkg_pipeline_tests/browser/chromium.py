@@ -35,8 +35,10 @@ OPTIONS = (
     "--remote-debugging-port=0",
     "--remote-allow-origins=*",
 )
-START_SECONDS = 60
-ANSWER_SECONDS = 60
+START_SECONDS = 120
+ANSWER_SECONDS = 120
+WAIT_SECONDS = 180
+"""For what is to come on a page: a moment where nothing else runs; a limit costs nothing where it comes."""
 LOOK_SECONDS = 0.5
 """Between two looks at a page, each of which lays it out anew."""
 
@@ -114,24 +116,36 @@ class Page:
         """What the page shows, with single spaces."""
         return " ".join(str(self.run("document.body ? document.body.innerText : ''")).split())
 
-    def wait(self, *texts: str, seconds: float = 30) -> str:
+    def wait(self, *texts: str, seconds: float = WAIT_SECONDS) -> str:
         """Until all of ``texts`` are on the page; returns the page's text."""
         return self.wait_for(lambda: all(one in self.text for one in texts), " and ".join(texts), seconds=seconds)
 
-    def wait_gone(self, text: str, *, seconds: float = 30) -> str:
+    def wait_gone(self, text: str, *, seconds: float = WAIT_SECONDS) -> str:
         return self.wait_for(lambda: text not in self.text, f"no {text!r}", seconds=seconds)
 
-    def wait_for(self, true: Any, what: str, *, seconds: float = 30) -> str:
+    def wait_for(self, true: Any, what: str, *, seconds: float = WAIT_SECONDS) -> str:
         deadline = time.monotonic() + seconds
         while True:
             with suppress(PageLeft):  # on the way to the next page
                 if true():
                     return self.text
             if time.monotonic() > deadline:
-                raise PageError(f"not on the page after {seconds:.0f} s: {what}; it shows: {self.text[:2000]}")
+                shown = f"it shows: {self.text[:2000]}; it waits for: {self._unanswered()}"
+                raise PageError(f"not on the page after {seconds:.0f} s: {what}; {shown}")
             time.sleep(LOOK_SECONDS)
 
-    def click(self, *texts: str, selector: str = "*", exact: bool = True, seconds: float = 30) -> None:
+    def _unanswered(self) -> list[str]:
+        """What was asked for and has not come, by address and the begin of what was sent."""
+        asked: dict[str, str] = {}
+        for one in self.events:
+            told, kind = one["params"], one["method"].removeprefix("Network.")
+            if kind == "requestWillBeSent":
+                asked[told["requestId"]] = f"{told['request']['url']} {told['request'].get('postData', '')[:80]}"
+            elif kind in ("loadingFinished", "loadingFailed"):
+                asked.pop(told["requestId"], None)
+        return list(asked.values())
+
+    def click(self, *texts: str, selector: str = "*", exact: bool = True, seconds: float = WAIT_SECONDS) -> None:
         """A mouse click on the element that shows one of ``texts``."""
         place = self._place(texts, selector, exact=exact, seconds=seconds)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
@@ -141,7 +155,7 @@ class Page:
     def shows(self, *texts: str, selector: str = "*", exact: bool = True) -> bool:
         return bool(self.run(f"!!({FIND})({json.dumps(texts)}, {json.dumps(selector)}, {json.dumps(exact)})"))
 
-    def write(self, text: str, *, selector: str, seconds: float = 30) -> None:
+    def write(self, text: str, *, selector: str, seconds: float = WAIT_SECONDS) -> None:
         """Replaces what stands in the input that ``selector`` finds."""
         element = f"document.querySelector({json.dumps(selector)})"
         self.wait_for(lambda: self.run(f"!!{element}"), selector, seconds=seconds)

@@ -22,9 +22,13 @@ from urllib.request import ProxyHandler, Request, build_opener
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.cli.processes import COMMAND, OURS
 
-START_SECONDS = 240
-END_SECONDS = 60
+START_SECONDS = 600
+END_SECONDS = 120
 LOOK_SECONDS = 2
+RUN_SECONDS = 600
+"""Until a run has come through queue, code server and a process of its own, or a sensor has looked: seconds where
+nothing else runs, five minutes where twenty others do.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def ask(dagster: Dagster, query: str) -> Any:
     return said["data"]
 
 
-def wait_for(true: Any, what: str, *, seconds: float) -> None:
+def wait_for(true: Any, what: str, *, seconds: float = RUN_SECONDS) -> None:
     """Looks every ``LOOK_SECONDS``: runs take some, and each answer about partitions is work for two processes."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -24,7 +24,7 @@ def page() -> Iterator[Page]:
 
 def opened(page: Page, dagster: Dagster) -> None:
     page.open(dagster.opening)
-    page.wait_for(lambda: page.run("location.search") == "" and "Automation" in page.text, "the pages", seconds=60)
+    page.wait_for(lambda: page.run("location.search") == "" and "Automation" in page.text, "the pages")
 
 
 def test_the_pages_open_by_the_printed_address_and_work_with_live_logs(dagster: Dagster, page: Page) -> None:
@@ -43,7 +43,7 @@ def test_the_pages_open_by_the_printed_address_and_work_with_live_logs(dagster: 
     )
     run = running.ask(dagster, asked)["launchRun"]["run"]["id"]
     page.open(f"{dagster.address}/runs/{run}")
-    page.wait("RUN_SUCCESS", seconds=240)
+    page.wait("RUN_SUCCESS", seconds=running.RUN_SECONDS)
     frames = [one for one in page.events if one["method"] == "Network.webSocketFrameReceived"]
     assert any("pipelineRunLogs" in one["params"]["response"]["payloadData"] for one in frames)
 
@@ -53,7 +53,7 @@ def test_nothing_greets_and_nothing_but_loopback_is_asked(dagster: Dagster, page
     opened(page, dagster)
     for path, shown in (("/overview", "Timeline"), ("/assets", "interaction_summaries"), ("/runs", "Runs")):
         page.open(dagster.address + path)
-        said = page.wait(shown, seconds=60)
+        said = page.wait(shown)
         assert "newsletter" not in said.lower()
         assert "Join the Dagster" not in said
         assert not page.run("!!document.querySelector('[role=dialog]')")
@@ -71,5 +71,5 @@ def test_a_link_from_another_site_opens_the_pages_after_one_click(dagster: Dagst
             page.run(f"location.href = {link!r}")
             page.wait("Go on to the pages")
             page.click("Go on to the pages", selector="a")
-            page.wait(shown, seconds=60)
+            page.wait(shown)
             assert dagster.token not in page.run("location.href")

@@ -37,7 +37,7 @@ def test_the_pages_say_what_this_is_and_fetch_nothing_from_elsewhere(server: Ser
     page.open(server.address)
     page.wait("pkg_pipeline", "Reference of every route")
     page.click("Reference of every route", selector="a")
-    page.wait("List entities by name", "Add messages to a session", "Authorize", seconds=60)
+    page.wait("List entities by name", "Add messages to a session", "Authorize")
     assert asked_hosts(page) == {"127.0.0.1"}
     assert page.run("document.querySelectorAll('.errors-wrapper').length") == 0
     page.click("Authorize", selector="button.authorize")

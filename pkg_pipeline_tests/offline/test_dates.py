@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from datetime import date
 from itertools import pairwise
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import LANGUAGES
-from pkg_pipeline.offline.dates import due_date, find_dates
+from pkg_pipeline.offline.dates import _FOR_ENGLISH, _rules, due_date, find_dates
 
 MONDAY = date(2024, 3, 11)
 FOLDER = Path(__file__).parent / "due"
@@ -86,3 +87,10 @@ def test_no_text_breaks_the_rules_and_no_two_dates_overlap(text: str, language: 
     found = find_dates(text, language, today)
     assert all(a.end <= b.start for a, b in pairwise(found))
     assert all(0 <= f.start < f.end <= len(text) for f in found)
+
+
+def test_english_rules_need_a_letter_or_a_digit() -> None:
+    """Texts without are not looked at by them."""
+    bare = {re.sub(_FOR_ENGLISH, "", text) for _, _, text, _ in EXAMPLES}
+    assert len(bare) > 100
+    assert not [text for text in bare for rule, _ in _rules("en") if rule.search(text)]

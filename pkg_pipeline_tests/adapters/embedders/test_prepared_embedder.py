@@ -22,9 +22,14 @@ def process_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def parts() -> prepared.Parts:
+    return offline._unpacked()
+
+
+@pytest.fixture(scope="module")
+def kept(parts: prepared.Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cache = tmp_path_factory.mktemp("cache")
-    prepared.keep(cache / PREPARED, offline._unpacked())
+    prepared.keep(cache / PREPARED, parts)
     yield cache
     shutil.rmtree(cache)
 
@@ -44,7 +49,10 @@ def test_the_same_vectors_without_unpacking(kept: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", [prepared.TABLE, prepared.REST])
 @pytest.mark.parametrize("damage", ["short", "gone", "empty", "other"])
-def test_what_is_not_whole_is_made_anew(kept: Path, tmp_path: Path, name: str, damage: str) -> None:
+def test_what_is_not_whole_is_made_anew(
+    kept: Path, parts: prepared.Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, damage: str
+) -> None:
+    monkeypatch.setattr(offline, "_unpacked", lambda: parts)  # the same ones, which takes a second
     folder = tmp_path / PREPARED
     folder.mkdir()
     for file in (kept / PREPARED).iterdir():
@@ -61,8 +69,9 @@ def test_what_is_not_whole_is_made_anew(kept: Path, tmp_path: Path, name: str, d
     assert prepared.load(folder, tokens=None) is not None
 
 
-def test_nothing_is_kept_where_there_is_no_room_or_no_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = offline._unpacked()
+def test_nothing_is_kept_where_there_is_no_room_or_no_right(
+    parts: prepared.Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(prepared, "LEAST_FREE_BYTES", 1 << 62)
         prepared.keep(tmp_path / "full" / PREPARED, parts)

@@ -23,8 +23,8 @@ from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.browser.running import ask, printed
 
 COMMAND = [sys.executable, "-W", "ignore", "-c", "from pkg_pipeline.cli.app import main; main()", "dev"]
-START_SECONDS = 240
-END_SECONDS = 60
+START_SECONDS = 600
+END_SECONDS = 120
 QUERY = "{ repositoriesOrError { ... on RepositoryConnection { nodes { sensors { name } assetNodes { id } } } } }"
 
 
@@ -45,7 +45,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def get(url: str) -> str:
-    with build_opener(ProxyHandler({})).open(url, timeout=20) as answer:
+    with build_opener(ProxyHandler({})).open(url, timeout=120) as answer:
         return answer.read().decode()
 
 
@@ -111,7 +111,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
         laxer = [path for path in home.rglob("*") if path.lstat().st_mode & 0o077 and not path.is_symlink()]
         assert [str(path) for path in laxer if "postgres/" not in str(path)] == []
         second = subprocess.run(
-            [*COMMAND], env=environment(home), capture_output=True, text=True, timeout=60, check=False
+            [*COMMAND], env=environment(home), capture_output=True, text=True, timeout=240, check=False
         )
         assert second.returncode == 1
         assert f"already runs on {home} (process {process.pid})" in second.stderr

@@ -93,10 +93,10 @@ def over_workers(running: Topology, server: Cluster, url: str, folder: Path) -> 
                 assert running.finished(running.launch(job, {})) == "SUCCESS"
             those.wait("first", "second")
             backfill = those.backfill(DAYS)
-            those.ended(backfill, seconds=60, until=lambda state: those.is_at_work("second", state))
+            those.ended(backfill, until=lambda state: those.is_at_work("second", state))
             those.kill("second")
             those.start("third")
-            done = those.ended(backfill, seconds=180)
+            done = those.ended(backfill)
             assert done.status == "COMPLETED_SUCCESS", done
             shares = those.of(done)
             assert {"first", "third"} <= set(shares), shares

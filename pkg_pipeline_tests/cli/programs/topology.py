@@ -32,7 +32,7 @@ from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 ROOT = Path(__file__).resolve().parents[3]
 PASSWORD = "only-for-this-minute"
 NOW = "2025-03-15T12:00:00+00:00"
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 POLL_SECONDS = 1.0
 LEAST_DAEMONS = 7
 ENTRYPOINT = [sys.executable, "-m", "pkg_pipeline.cli.programs.service"]
@@ -65,7 +65,7 @@ class Topology:
         data = None if body is None else json.dumps(body).encode()
         address = f"http://127.0.0.1:{self.ports[service]}{path}"
         request = Request(address, data=data, headers={"content-type": "application/json", **self._authorised(service)})
-        with build_opener(ProxyHandler({})).open(request, timeout=30) as answer:
+        with build_opener(ProxyHandler({})).open(request, timeout=120) as answer:
             return json.loads(answer.read())
 
     def graphql(self, query: str, **variables: object) -> Any:

@@ -29,6 +29,8 @@ from pkg_pipeline_tests.cli.programs import topology as topologies
 from pkg_pipeline_tests.cli.programs.topology import PASSWORD, ROOT, Topology
 
 TASK_TAG = "dagster-celery/task_id"
+BACKFILL_SECONDS = 600
+"""Less than a minute where nothing else runs; on a busy machine the daemon looks less often."""
 LAUNCH = """
 mutation ($days: [String!]!, $tags: [ExecutionTag!]) {
   launchPartitionBackfill(backfillParams: {assetSelection: [{path: ["interaction_summaries"]}], partitionNames: $days,
@@ -97,13 +99,14 @@ def _answers(client: Redis) -> bool:
 
 @dataclass(slots=True)
 class Backfill:
-    """How one stands: its status, its runs as id, status and task, and seconds from its first run's start to the last
-    end.
+    """How one stands: its status, its runs as id, status and task, seconds from its first run's start to the last end,
+    and what Dagster noted at runs that failed (why, whether they are started again, and as which run).
     """
 
     status: str
     runs: list[tuple[str, str, str | None]]
     seconds: float
+    failed: list[dict[str, str]]
 
 
 @dataclass(slots=True)
@@ -180,9 +183,20 @@ class Workers:
         ]
         times = [(run["startTime"], run["endTime"]) for run in answer["runsOrError"]["results"] if run["endTime"]]
         seconds = max(end for _, end in times) - min(start or end for start, end in times) if times else 0.0
-        return Backfill(answer["partitionBackfillOrError"]["status"], runs, seconds)
+        failed = [
+            {one["key"]: one["value"] for one in run["tags"] if one["key"].startswith("dagster/")}
+            for run in answer["runsOrError"]["results"]
+            if run["status"] == "FAILURE"
+        ]
+        return Backfill(answer["partitionBackfillOrError"]["status"], runs, seconds, failed)
 
-    def ended(self, backfill_id: str, *, seconds: float, until: Callable[[Backfill], bool] | None = None) -> Backfill:
+    def ended(
+        self,
+        backfill_id: str,
+        *,
+        until: Callable[[Backfill], bool] | None = None,
+        seconds: float = BACKFILL_SECONDS,
+    ) -> Backfill:
         """The state once it is complete, or ``until`` holds."""
         deadline = time.monotonic() + seconds
         while True:
