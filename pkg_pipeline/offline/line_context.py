@@ -47,11 +47,12 @@ class Trees:
     @classmethod
     def kept(cls, file: Mapping[str, NDArray[Any]]) -> Trees:
         """As ``arrays`` of them were kept in a file, perhaps beside others."""
-        return cls(**{one.name: file[one.name] for one in fields(cls)})
+        return cls(**{**{one.name: file[one.name] for one in fields(cls)}, "value": file["value"].astype(np.float32)})
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        """As they are kept; values to three places, which is less than they differ by from machine to machine."""
+        return {**{one.name: getattr(self, one.name) for one in fields(self)}, "value": self.value.astype(np.float16)}
 
     def log_odds(self, x: Floats, unlikely: float = -math.inf) -> Floats:
         """Lines by heads; ``x``: lines by columns (``surroundings``, then features). What is under ``unlikely`` after

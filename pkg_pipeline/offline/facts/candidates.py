@@ -52,6 +52,7 @@ _ONE_TELLING: Final = re.compile(
 """Between a job and its employer."""
 _OF_ALL: Final = frozenset({"short", "long", "first", "only sentence", "of several", "Chinese", "Russian"})
 """Features that say the same of whomever."""
+_Plainly = dict[tuple[FactKind, int, int], Plainly | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +112,11 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
                 yield Candidate(fact, around | own | own_way | _crossed(own | around, way.features), count)
 
 
-def _plain_of(
-    mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading
-) -> dict[tuple[FactKind, int, int], Plainly | None]:
+def _plain_of(mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading) -> _Plainly:
     """Of whom each mention is outright, by its kind and place; a job and its employer side by side are of the same,
     and a job that begins a sentence behind the news of one is the writer's.
     """
-    found: dict[tuple[FactKind, int, int], Plainly | None] = {
-        (one.kind, one.start, one.end): plainly(one, text, sentence) for one in mentions
-    }
+    found: _Plainly = {(one.kind, one.start, one.end): plainly(one, text, sentence) for one in mentions}
     first = next((one for one in mentions if one.kind == "position" and not text[: one.start].strip()), None)
     if first is not None and not is_question(text) and _is_own_news(sentence, line, reading):
         found[first.kind, first.start, first.end] = found[first.kind, first.start, first.end] or "own"
