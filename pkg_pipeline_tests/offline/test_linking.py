@@ -285,7 +285,7 @@ def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: 
         ("ru", "Проверьте рассадку до 15 марта", "Проверила, на столе 4 поменяйте местами гостей, пожалуйста"),
         ("ru", "Отправлю рассадку до 15 марта", "отправила!!"),
         ("zh", "3月15日前把座位表核对一下", "核对过了，请把4号桌和9号桌换一下"),
-        ("zh", "我3月15日前把座位表发你", "发了！！"),
+        ("zh", "我3月15日前把座位表发你", "座位表发给你了"),
     ],
 )
 def test_who_tells_the_very_deed_as_done_kept_it_though_ahead_or_with_a_wish(
