@@ -17,9 +17,9 @@ FREE = {"family", "preference", "address", "position", "organization"}
 SHARED = 0.5
 SAME_BEGINNING = 5
 SAME_KIN = {
-    "mother": r"\b(?:mum|mom|mam|ma|mummy)s?\b",
-    "father": r"\b(?:dad|da|daddy)s?\b",
-    "grandmother": r"\b(?:gran|granny|nan|grandma)\b",
+    "mother": r"\b(?:mum|mom|mam|ma|mummy|mama|mammy|mommy|momma)s?\b",
+    "father": r"\b(?:dad|da|daddy|papa|pa)s?\b",
+    "grandmother": r"\b(?:gran|granny|nan|nana|nanna|grandma)s?\b",
     "grandfather": r"\b(?:grand?dad|grandpa)\b",
     "wife": r"\b(?:missus|mrs)\b",
     "husband": r"\bhubby\b",
@@ -30,9 +30,11 @@ SAME_KIN = {
     "сестра": r"\b(?:сестрёнк\w+|сестренк\w+|сеструх\w+)\b",
     "сын": r"\b(?:сынок|сынишк\w+|пацан)\b",
     "дочь": r"\b(?:доч[кч]\w+|доченька)\b",
+    "тётя": r"\b(?:т[её]тк\w+|т[её]тушк\w+)\b",
+    "дядя": r"\b(?:дядьк\w+|дядюшк\w+)\b",
     "boyfriend": r"\b(?:bf|boyf|fella)s?\b",
     "妻子": "老婆|太太|媳妇|老伴|爱人|新娘|老太婆",
-    "丈夫": "老公|先生",
+    "丈夫": "老公|先生|老头子",
     "女儿": "闺女|女兒",
     "儿子": "兒子",
     "孩子": "娃|崽",

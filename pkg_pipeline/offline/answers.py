@@ -10,7 +10,7 @@ from typing import Literal
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.language_data import pattern, table
 from pkg_pipeline.offline.dates import find_dates
-from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, terms_of
 from pkg_pipeline.offline.weighing import is_question
 
@@ -25,6 +25,7 @@ RICH_TERMS = 3
 BEFORE = 4
 """Lines before a sentence of few words in which what it answers is looked for."""
 
+NUMBER = re.compile(r"\d{2,}|\d[.,]\d")
 COURTESIES = frozenset({"care", "phatic", "thanks", "wish"})
 
 AnswerKind = Literal[
@@ -118,13 +119,22 @@ def _kind(line: Line) -> AnswerKind:
 
 
 def says_little(sentence: Sentence, line: Line) -> bool:
-    """Whether a sentence has one word or none beside its days: nobody understands it without what it answers."""
+    """Whether a sentence has one word or none beside what says when: nobody understands it without what it answers."""
     if len(sentence.terms) <= BARE_TERMS:
         return True
-    rest, end = "", 0
-    for found in find_dates(sentence.text, sentence.language, line.day):
-        rest, end = f"{rest}{sentence.text[end : found.start]} ", max(end, found.end)
-    return len(terms_of(rest + sentence.text[end:], sentence.language)) <= BARE_TERMS
+    rest = sentence.text
+    while found := find_dates(rest, sentence.language, line.day):  # "this week, by Sunday": one hides the other
+        rest = f"{rest[: found[-1].start]} {rest[found[-1].end :]}"
+    return len(terms_of(rest, sentence.language)) <= BARE_TERMS
+
+
+def says_what(sentence: Sentence, line: Line) -> bool:
+    """Whether a sentence names something that can be fixed: a number, a day, an hour."""
+    return (
+        NUMBER.search(sentence.text) is not None
+        or mark("clock").search(sentence.text) is not None
+        or any(found.day >= line.day for found in find_dates(sentence.text, sentence.language, line.day))
+    )
 
 
 def said_before(reading: Reading, line: Line) -> Sentence | None:

@@ -9,11 +9,10 @@ from typing import Final, Literal
 from pkg_pipeline.memory.message.attachments import is_placeholder
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import RICH_TERMS, aside, asides, burst_after, said_before, says_little
+from pkg_pipeline.offline.answers import RICH_TERMS, aside, asides, burst_after, said_before, says_little, says_what
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.heads import chance
-from pkg_pipeline.offline.line_features import NUMBER
 from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
@@ -123,23 +122,18 @@ def _answers(reading: Reading, line: Line) -> list[Sentence]:
 
 
 def _leaves_open(reading: Reading, sentence: Sentence) -> bool:
-    """Whether it puts off deciding ("let me think", "再说吧"), or refuses and offers nothing else."""
+    """Whether it puts off deciding ("let me think", "再说吧"), reminds of what was due, or refuses and offers nothing
+    else.
+    """
     said = asides(sentence.text, sentence.language)
     is_put_off = in_any("offline", "closing", "undecided").search(sentence.text) is not None
-    return is_put_off or ("refusal" in said and not says_what(sentence, reading.lines[sentence.line]))
+    if is_put_off or mark("overdue").search(sentence.text):
+        return True
+    return "refusal" in said and not says_what(sentence, reading.lines[sentence.line])
 
 
 def _asks(sentence: Sentence) -> bool:
     return is_question(sentence.text) or sentence.text.rstrip(" )").endswith(("?", "？"))
-
-
-def says_what(sentence: Sentence, line: Line) -> bool:
-    """Whether a sentence names something that can be fixed: a number, a day, an hour."""
-    return (
-        NUMBER.search(sentence.text) is not None
-        or mark("clock").search(sentence.text) is not None
-        or any(found.day >= line.day for found in find_dates(sentence.text, sentence.language, line.day))
-    )
 
 
 def _importance(sentence: Sentence, line: Line) -> Literal["high", "medium", "low"]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from pkg_pipeline.memory.gate.polarity import polarity
 from pkg_pipeline.memory.text.language_data import in_any
 from pkg_pipeline.offline.answers import burst_after
 from pkg_pipeline.offline.dates import EXACT, PARTS_OF_DAY, FoundDate, before_event, due_among
@@ -162,11 +163,16 @@ def _places(reading: Reading, duty: Duty, before: Sentence | None) -> Iterator[P
         if not cue.is_promise:
             yield from _of_cue(cue)
     for cue in cues:
-        near = (one for one in cue.line.sentences if abs(one.place - cue.sentence.place) == 1)
+        near = (one for one in cue.line.sentences if abs(one.place - cue.sentence.place) == 1 and not _denies(one))
         yield from (Place(one.text, cue.line) for one in near if one.words <= SHORT_WORDS or not cue.is_promise)
     if before is not None:
         yield Place(before.text, reading.lines[before.line])
     yield from _around(reading, cues)
+
+
+def _denies(sentence: Sentence) -> bool:
+    """Whether a sentence says what is not so until a day: "no cards until March. bring cash"."""
+    return polarity(sentence.text).denies
 
 
 def _around(reading: Reading, cues: list[Cue]) -> Iterator[Place]:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pkg_pipeline.memory.message.attachments import is_placeholder
-from pkg_pipeline.offline.answers import BARE_TERMS, RICH_TERMS, AnswerLine, answer_to, aside, asides, burst_after
+from pkg_pipeline.offline.answers import (
+    BARE_TERMS,
+    COURTESIES,
+    RICH_TERMS,
+    AnswerLine,
+    answer_to,
+    aside,
+    asides,
+    burst_after,
+    says_what,
+)
 from pkg_pipeline.offline.found import roots_and_days
 from pkg_pipeline.offline.phrases import Giver, mark, phrases
 from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
@@ -127,13 +137,21 @@ def cues_of(reading: Reading) -> list[Cue]:
         if line.index not in known and line.sentences and not line.is_data
         if chance.task >= max(CUE_FROM, chance.decision) and not _says_done(line)
     ]
-    kept = (cue for cue in found if not _is_nobodys(cue.sentence))
+    kept = (cue for cue in found if not _is_nobodys(cue.sentence) and not _only_thanks(cue))
     return sorted(kept, key=lambda cue: (cue.line.index, cue.sentence.place))
 
 
 def _is_nobodys(sentence: Sentence) -> bool:
-    """Whether a sentence promises no deed: a condition and what would come of it, or what stands for a file."""
-    return mark("only_if").search(sentence.text) is not None or is_placeholder(sentence.text)
+    """Whether a sentence promises no deed: a condition and what would come of it, only to wait for what another gives,
+    or what stands for a file.
+    """
+    return any(mark(name).search(sentence.text) for name in ("only_if", "awaits")) or is_placeholder(sentence.text)
+
+
+def _only_thanks(cue: Cue) -> bool:
+    """Whether a line without a phrase of duty thanks or greets and names nothing that can be fixed."""
+    said = cue.asides & COURTESIES if "no phrase" in cue.kinds else ()
+    return bool(said) and not says_what(cue.sentence, cue.line)
 
 
 def _says_done(line: Line) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from pkg_pipeline.memory.text.language_data import in_any
-from pkg_pipeline.offline.answers import RICH_TERMS, asides
+from pkg_pipeline.offline.answers import NUMBER, RICH_TERMS, asides
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.phrases import Phrases, mark, phrases
@@ -20,7 +20,6 @@ REACH = 3
 FAR = timedelta(minutes=30)
 LONG_TERMS = 20
 FEW_WORDS = 3
-NUMBER = re.compile(r"\d{2,}|\d[.,]\d")
 _WORDS = (
     "proposal",
     "acceptance",

@@ -14,7 +14,9 @@ from pkg_pipeline.offline.called_off import called_off
 from pkg_pipeline.offline.closing_context import log_odds
 from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
+from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.evidence import Heard, heard, shows
+from pkg_pipeline.offline.few_words import kept_in_few_words
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -65,6 +67,8 @@ def link(
     met = meet(items, since, talk)
     says_kept, says_again = log_odds(reading, items, met, embed)
     kept = closings(met, says_kept, least=PERHAPS)
+    told = kept_in_few_words(items, since, talk)
+    kept |= {i: one for i, one in told.items() if i not in kept or kept[i].probability < one.probability}
     renewed = {i: one for i, one in renewals(met, says_again, says_kept).items() if i < len(tasks)}
     renewed = new_days(reading, items[: len(tasks)], talk) | renewed
     kept = {i: one for i, one in kept.items() if i not in renewed or one.probability >= KEPT_AHEAD}
@@ -139,7 +143,14 @@ def _silently(
 def _is_promise(kept: Judged, item: Open, promised: Collection[str]) -> bool:
     """Whether the sentence that is to keep an item promises or asks for something itself."""
     told = sentence_of(kept.said, item)
-    return told is not None and told.text in promised
+    return told is not None and told.text in promised and not _tells_its_deed(item, kept, told.text)
+
+
+def _tells_its_deed(item: Open, kept: Judged, text: str) -> bool:
+    """Whether who has to do it tells its very deed as done: "sent!", "looked at it, please change page 12"."""
+    is_owners = item.owner is not None and item.owner == kept.said.line.speaker.entity_id
+    is_to_come = in_any("offline", "closing", "later").search(text) is not None
+    return is_owners and not is_to_come and bool(deeds_done(text) & item.matter.deeds)
 
 
 def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> CandidateChange | None:
@@ -165,8 +176,9 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     if _is_ahead(quote, kept) and not (message.attachments or tells_done(message.text)):
         return None
     is_plain = says_it and not kept.said.says & HELD_BACK
-    least = KEPT_AHEAD if is_ahead else SURE if is_plain else CLEARLY_KEPT
-    if is_ahead and kept.probability < least:
+    tells_it = says_it and _tells_its_deed(item, kept, quote)
+    least = KEPT_AHEAD if is_ahead and not tells_it else SURE if is_plain else CLEARLY_KEPT
+    if is_ahead and not tells_it and kept.probability < least:
         return None
     is_shown = shows(item, kept.said)
     is_clear = is_shown or kept.probability >= KEPT_AHEAD

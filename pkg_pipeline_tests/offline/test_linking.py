@@ -275,3 +275,50 @@ def test_nothing_shown_nothing_linked() -> None:
 )
 def test_things_are_what_is_spoken_of_without_deeds_and_days(text: str, things: set[str]) -> None:
     assert things_of_text(text) == things
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "said"),
+    [
+        ("en", "Please check the seating plan by 15 March", "Checked the plan, swap tables 4 and 9 please"),
+        ("en", "I'll send the seating plan by 15 March", "sent!!"),
+        ("ru", "Проверьте рассадку до 15 марта", "Проверила, на столе 4 поменяйте местами гостей, пожалуйста"),
+        ("ru", "Отправлю рассадку до 15 марта", "отправила!!"),
+        ("zh", "3月15日前把座位表核对一下", "核对过了，请把4号桌和9号桌换一下"),
+        ("zh", "我3月15日前把座位表发你", "发了！！"),
+    ],
+)
+def test_who_tells_the_very_deed_as_done_kept_it_though_ahead_or_with_a_wish(
+    language: Language, promise: str, said: str
+) -> None:
+    item = shown("a1", promise, due=date(2024, 3, 15))
+    [change] = linked(told(("Anna", said), ("Me", "ok"), language=language), item).changes
+    assert (change.ref, change.to in ("done", "perhaps_done"), change.quote[:4]) == ("a1", True, said[:4])
+
+
+@pytest.mark.parametrize(
+    ("language", "promise", "reminder", "said", "is_kept"),
+    [
+        ("en", "I'll send the timesheets tonight", "A reminder: timesheets by the 25th", "sent!!", True),
+        ("en", "I'll send the timesheets tonight", "A reminder: timesheets by the 25th", "soon, sorry", False),
+        ("en", "I'll send the timesheets tonight", "The kettle is broken again", "called the repairman", False),
+        ("ru", "Скину табели вечером", "Напоминаю про табели, до 25-го", "скинула!!", True),
+        ("ru", "Скину табели вечером", "Напоминаю про табели, до 25-го", "скоро, простите", False),
+        ("ru", "Скину табели вечером", "Чайник опять сломался", "вызвала мастера", False),
+        ("zh", "我今晚把考勤表发你", "提醒一下，考勤表25号之前交", "发了！！", True),
+        ("zh", "我今晚把考勤表发你", "提醒一下，考勤表25号之前交", "不好意思，马上", False),
+    ],
+)
+def test_two_words_to_who_asked_again_keep_a_promise(
+    language: Language, promise: str, reminder: str, said: str, is_kept: bool
+) -> None:
+    talk = told(
+        ("Me", "Who books the hall?"),
+        ("Anna", "ok"),
+        ("Tom", reminder),
+        ("Anna", said),
+        ("Tom", "!"),
+        language=language,
+    )
+    changes = linked(talk, shown("a1", promise, due=date(2024, 3, 8))).changes
+    assert [one.to for one in changes if one.to == "done"] == ["done"] * is_kept

@@ -63,6 +63,11 @@ def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) ->
         ),
         ("И секатор ты так и не вернул", "В субботу завезу", "И секатор ты так и не вернул. — В субботу завезу."),
         ("梯子你还没还我呢", "周末给你送", "梯子你还没还我呢。 — 周末给你送。"),
+        (
+            "И лейку ты мне так и не купил",
+            "Куплю на этой неделе, до пятницы",
+            "И лейку ты мне так и не купил. — Куплю на этой неделе, до пятницы.",
+        ),
     ],
 )
 def test_a_bare_answer_is_told_with_what_it_answers(asked: str, said: str, told: str) -> None:
@@ -70,6 +75,71 @@ def test_a_bare_answer_is_told_with_what_it_answers(asked: str, said: str, told:
     (item,) = read_talk(chat(("Vera", asked), ("Tom", said), me="Tom", language=language)).told
     assert item.text == told
     assert item.messages == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "aside", "said"),
+    [
+        ("en", "Please book the van for both days, Tom", "Thank you, at last", "booking it tonight"),
+        ("ru", "Том, закажи нам пропуска на оба дня", "Спасибо, дождались", "закажу сегодня"),
+        ("zh", "Tom，麻烦订两天的面包车", "太好了，终于", "今晚订"),
+    ],
+)
+def test_who_only_gives_thanks_between_is_not_what_a_promise_answers(
+    language: Language, asked: str, aside: str, said: str
+) -> None:
+    source = chat(("Vera", asked), ("Ann", aside), ("Tom", said), me="Vera", language=language)
+    (item,) = [one for one in read_talk(source).told if one.kind == "task"]
+    assert aside not in item.text
+    assert {1, 3} <= set(item.messages)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "is_task"),
+    [
+        ("en", "I have to wait for the insurer's money, about 14 March", False),
+        ("en", "I have to wait for the mould to dry, then I'll cast it on 14 March", True),
+        ("ru", "Сначала нужно получить деньги от страховой, примерно 14 марта", False),
+        ("ru", "Мне сначала надо дождаться формы, потом отолью, до 14 марта", True),
+        ("zh", "我要先等到保险公司的钱，大概3月14日", False),
+        ("zh", "我要先等图纸，再在3月14日下单", True),
+    ],
+)
+def test_to_wait_for_what_another_gives_is_no_task(language: Language, said: str, is_task: bool) -> None:
+    source = chat(("Vera", said), ("Tom", "Ok"), me="Vera", language=language)
+    assert any(item.kind == "task" for item in read_talk(source).told) == is_task
+
+
+@pytest.mark.parametrize(
+    ("language", "reminded", "agreed"),
+    [
+        ("en", "Tom, the second rate of 900 was due on 4 March", "Fine, 900 on 15 March and 300 on top"),
+        ("ru", "Том, второй взнос 900, срок был 4 марта", "Хорошо, 900 до 15 марта и 300 сверху"),
+        ("zh", "Tom，第二期900元，3月4日已经到期了", "好，3月15日付900元，另加300元"),
+    ],
+)
+def test_who_reminds_of_what_was_due_decides_nothing(language: Language, reminded: str, agreed: str) -> None:
+    source = chat(("Vera", reminded), ("Tom", agreed), ("Vera", "Ok"), me="Tom", language=language)
+    assert reminded not in [item.quote for item in read_talk(source).told if item.kind == "decision"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "due"),
+    [
+        ("en", "They don't sell stamps until 20 March. Please weigh the parcel", None),
+        ("en", "The lift runs from 20 March. Please carry the desk up by 22 March", "2024-03-22"),
+        ("ru", "Лифт не работает до 20 марта. Поднимите стол, пожалуйста", None),
+        ("ru", "До 22 марта. Поднимите стол, пожалуйста", "2024-03-22"),
+        ("zh", "电梯3月20日前不开。请把桌子搬上楼", None),
+        ("zh", "请把桌子搬上楼。3月22日前", "2024-03-22"),
+    ],
+)
+def test_until_when_something_is_not_so_is_no_day_of_what_is_asked_beside_it(
+    language: Language, said: str, due: str | None
+) -> None:
+    source = chat(("Vera", said), ("Tom", "Ok"), me="Tom", language=language)
+    [item] = [one for one in read_talk(source).told if one.kind == "task"]
+    assert item.due == due
 
 
 def test_the_same_words_in_one_talk_are_one_item() -> None:

@@ -9,9 +9,19 @@ from itertools import chain
 from uuid import UUID
 
 from pkg_pipeline.memory.context.card import SAID_BY_A_PERSON
-from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
+from pkg_pipeline.memory.context.records import (
+    BlockRules,
+    ContextRows,
+    KnownItem,
+    LeftOut,
+    PastSummary,
+    Unsummarised,
+    WholeTalk,
+)
 from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer, talk_place
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.recall.wishes import says_little
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.lines import bullet
 
@@ -91,7 +101,7 @@ def _warm(
     count_many: CountMany,
 ) -> list[Line]:
     """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33); the words themselves where
-    they are not longer (B21).
+    they are not longer (B21). What would be told by pleasantries alone is left out.
     """
     told = [one for one in rows.summaries if one.ended_at >= rules.warm_from]
     kept = [*told[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
@@ -118,8 +128,17 @@ def _warm(
         whole = [] if talk is None or isinstance(one, Unsummarised) else renderer.whole(talk)
         sizes = count_many([bullet(line.text) for line in (*told, *whole)]) if whole else []
         is_short = bool(whole) and sum(sizes[len(told) :]) <= sum(sizes[: len(told)])
-        lines += whole if is_short else told
+        if not mine and _tells_nothing(talk if is_short else one):
+            left_out.append(LeftOut("interaction", str(one.interaction_id), "limit"))
+        else:
+            lines += whole if is_short else told
     return lines
+
+
+def _tells_nothing(talk: PastSummary | Unsummarised | WholeTalk | None) -> bool:
+    """Whether a conversation would be told by messages of a few words without a figure: "wow!" - "thanks"."""
+    said = () if talk is None or isinstance(talk, PastSummary) else talk.messages
+    return bool(said) and all(says_little(one.text) for one in said)
 
 
 def talk_lines(talk: PastSummary | Unsummarised, renderer: LineRenderer) -> list[Line]:
@@ -155,7 +174,8 @@ def _cold(
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
     spoken_since = rules.as_of - timedelta(days=LAPSED_DAYS)
-    told = [item for item in lapsed if _was_sure(item) and item.at >= spoken_since][:MOST_LAPSED]
+    told = [item for item in lapsed if _was_sure(item) and item.at >= spoken_since and not _is_said_again(item, surely)]
+    told = told[:MOST_LAPSED]
     beyond = past + [item for item in lapsed if item not in told]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
     older = [
@@ -197,6 +217,14 @@ def _holds(decision: KnownItem, rules: BlockRules) -> bool:
 def _was_sure(item: KnownItem) -> bool:
     """Whether something that lapsed was surely to be done, or matters."""
     return item.is_sure or item.importance == "high"
+
+
+def _is_said_again(lapsed: KnownItem, items: Sequence[KnownItem]) -> bool:
+    """Whether something open of the same owner tells the same deed to the same thing."""
+    said = content(lapsed.text)
+    owner = (lapsed.owner, lapsed.owner_name)
+    shared = (said & content(item.text) for item in items if (item.owner, item.owner_name) == owner)
+    return any(not all(map(str.isalpha, both)) and any(map(str.isalpha, both)) for both in shared)
 
 
 def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], list[Line]]:

@@ -147,7 +147,7 @@ def _value_of(item: CandidateFact, evidence: Evidence, checker: Checker) -> str 
     """The value as it is kept, or None where the cited messages do not say it; a birthday as a day."""
     is_day_wished = item.fact_type == "birthday" and is_wished(item.value, evidence, checker)
     value = _value_in(item.value, evidence, checker)
-    if value is None and (is_day_wished or _is_declined_in(item.value, evidence)):
+    if value is None and (is_day_wished or _is_declined_in(item.value, evidence) or _is_with_s(item.value, evidence)):
         value = item.value.strip()
     if value is None or item.fact_type != "birthday":
         return value
@@ -198,6 +198,12 @@ def _is_declined_in(value: str, evidence: Evidence) -> bool:
     if not wanted or len(wanted) != len(value.split()):
         return False
     return any(_stand_together(wanted, words, _is_form) for words in said)
+
+
+def _is_with_s(value: str, evidence: Evidence) -> bool:
+    """Whether a cited message says an English value with an s behind it ("at my sisters", "my sons")."""
+    is_plain = value.isascii() and value.replace(" ", "").isalpha()
+    return is_plain and any(re.search(rf"\b{re.escape(value)}s\b", m.text, re.I) for m in evidence.messages)
 
 
 def _stand_together(

@@ -46,8 +46,10 @@ def is_about(
         return False
     there = [other for other in scene.names(text) if not scene.is_called(other, text, unit)]
     there = [other for other in there if other.word not in relatives]
-    named = [other for other in there if is_known(other)]
     is_sender = person == message.sender
+    if is_sender:
+        there = [other for other in there if one.is_same(other) or not _is_called_upon(other, text)]
+    named = [other for other in there if is_known(other)]
     is_kin = bool(relatives) and person is not None and _is_kin_of(relatives, text, there, is_sender, len(people))
     if is_kin or any(one.is_same(other) for other in there):
         return True
@@ -120,6 +122,16 @@ def _is_anothers_mail(value: str, one: Named, scene: Scene) -> bool:
     said = {key for text in scene.spoken.texts for key in name_keys(without_addresses(text)) if len(key) > KIN_STEM - 1}
     meant = [other for other in named if other.person is not None or name_keys(other.word) & said]
     return bool(meant) and not any(map(one.is_same, meant))
+
+
+def _is_called_upon(named: Named, text: str) -> bool:
+    """Whether a name that the talk does not list is called at the head of what the sender says of themselves
+    ("Vera, I'm going to my son's").
+    """
+    behind = text[named.end :]
+    is_apart = behind.startswith((",", "!")) or shows("first", (behind.split() or [""])[0])
+    is_own = any(shows(sign, behind) for sign in ("first", "first_verb", "mine"))
+    return named.person is None and not text[: named.start].strip() and is_apart and is_own
 
 
 def _asked_of(spoken: Sentences, unit: Unit) -> str | None:

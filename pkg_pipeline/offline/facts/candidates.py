@@ -13,6 +13,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
+from pkg_pipeline.offline.facts.listed import introduces, listed
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
 from pkg_pipeline.offline.facts.plain import Plainly, is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
@@ -97,12 +98,13 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
             count += 1
             own = _of_mention(mention, text, sentence, line, reading) | _beside(mention, kept, text)
             ways = list(_ways(mention, here, text, sentence, line, reading))
-            plain = plains[mention.start, mention.end]
+            plain = plains[mention.kind, mention.start, mention.end]
             if plain == "own" and "m first person" not in own and _is_topic_another(ways):
                 plain = None
             for way in ways:
                 is_plain = is_meant(plain, way.features)
                 own_way = way.features | _rule(SURE, others=False) | {OUTRIGHT: 1.0} if is_plain else way.features
+                own_way |= listed(mention, way, line)
                 if plain == "yours" and not is_plain:
                     own_way = {name: at for name, at in own_way.items() if name != SURE_RULE} | SAID_OF_ANOTHER
                 fact = _fact(mention, way, sentence, line, reading)
@@ -111,22 +113,22 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
 
 def _plain_of(
     mentions: list[Mention], text: str, sentence: Sentence, line: Line, reading: Reading
-) -> dict[tuple[int, int], Plainly | None]:
-    """Of whom each mention is outright, by its place; a job and its employer side by side are of the same, and a job
-    that begins a sentence behind the news of one is the writer's.
+) -> dict[tuple[FactKind, int, int], Plainly | None]:
+    """Of whom each mention is outright, by its kind and place; a job and its employer side by side are of the same,
+    and a job that begins a sentence behind the news of one is the writer's.
     """
-    found: dict[tuple[int, int], Plainly | None] = {
-        (one.start, one.end): plainly(one, text, sentence) for one in mentions
+    found: dict[tuple[FactKind, int, int], Plainly | None] = {
+        (one.kind, one.start, one.end): plainly(one, text, sentence) for one in mentions
     }
     first = next((one for one in mentions if one.kind == "position" and not text[: one.start].strip()), None)
     if first is not None and not is_question(text) and _is_own_news(sentence, line, reading):
-        found[first.start, first.end] = found[first.start, first.end] or "own"
+        found[first.kind, first.start, first.end] = found[first.kind, first.start, first.end] or "own"
     work = [one for one in mentions if one.kind in ("position", "organization")]
-    told = [one for one in work if found[one.start, one.end]]
+    told = [one for one in work if found[one.kind, one.start, one.end]]
     for one in work:
         beside = next((of for of in told if of.kind != one.kind and _is_one_telling(one, of, text)), None)
-        if found[one.start, one.end] is None and beside is not None:
-            found[one.start, one.end] = found[beside.start, beside.end]
+        if found[one.kind, one.start, one.end] is None and beside is not None:
+            found[one.kind, one.start, one.end] = found[beside.kind, beside.start, beside.end]
     return found
 
 
@@ -268,6 +270,7 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "first": line.index < BEGINNING,
         "first of the speaker": all(one.speaker != line.speaker for one in reading.lines[: line.index]),
         "names the speaker": any(one.person == line.speaker for one in names_in(text, reading.source.participants)),
+        "introduces themselves": introduces(text, sentence, line, reading),
         "with a contact": _CONTACT.search(whole) is not None,
         "after own news": is_own and before is not None and _tells_news(before),
         "only sentence": len(line.sentences) == 1,

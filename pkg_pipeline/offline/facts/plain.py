@@ -20,7 +20,12 @@ _ASKED_BY: Final = {"does": "does", "trade": "does"} | dict.fromkeys(
 _OTHERS: Final = frozenset({"speaker: nearest is another", "speaker: nearest is a stranger"})
 HERE: Final = "▮"
 """Stands for the value in the patterns."""
-_THEIRS: Final = tuple(f"{way} before, {place}" for way in ("named", "theirs") for place in ("nearest", "same clause"))
+_THEIRS: Final = tuple(
+    {f"{way} before, {place}", f"{way} before, same clause"}
+    for way in ("named", "theirs")
+    for place in ("nearest", "last of others")
+)
+"""Of somebody else a value is outright who is named last before it, also before "у меня"."""
 
 
 def plainly(mention: Mention, text: str, sentence: Sentence) -> Plainly | None:
@@ -49,7 +54,7 @@ def plainly(mention: Mention, text: str, sentence: Sentence) -> Plainly | None:
 def is_meant(plain: Plainly | None, bearer: Named) -> bool:
     """Whether somebody with these features is whom the words say."""
     if plain == "theirs":
-        return any(bearer.keys() >= {nearest, same} for nearest, same in (_THEIRS[:2], _THEIRS[2:]))
+        return any(bearer.keys() >= wanted for wanted in _THEIRS)
     if plain == "yours":
         return "bearer is addressed" in {name.partition(": ")[2] for name in bearer}
     return plain == "own" and "speaker: bearer takes part" in bearer and not _OTHERS & bearer.keys()

@@ -13,7 +13,7 @@ from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.name_forms import is_also_a_word
 from pkg_pipeline.offline.facts.mentions import Mention
 from pkg_pipeline.offline.facts.whose import UNSAID, Mark, Whose, antecedent, asked_before, by_name, marked
-from pkg_pipeline.offline.facts.words import cue
+from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.line_features import Named as Features
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
@@ -45,6 +45,7 @@ class Way:
 def ways_of(mention: Mention, text: str, sentence: Sentence, line: Line, reading: Reading) -> list[Way]:
     """Every hypothesis of whose a mention is; ``text``: the sentence with its names in capitals."""
     marks = [one for one in marked(text, line, reading, mention.kind) if not mention.start <= one.place <= mention.end]
+    marks = [one for one in marks if not _is_firm(one, mention)]
     before = [one for one in marks if one.place < mention.start]
     after = [one for one in marks if one.place > mention.end]
     noted = _Noted(mention, text, sentence, line, reading)
@@ -84,10 +85,12 @@ class _Noted:
             self.found.setdefault((whose.person, whose.name), {}).update(dict.fromkeys(features, 1.0))
 
     def marks_before(self, marks: Sequence[Mark]) -> None:
+        others = [at for at, one in enumerate(marks) if one.whose.way != "own"]
         for at, one in enumerate(marks):
             gap = self._text[one.place : self._mention.start]
             way = f"{one.whose.way} before"
             names = [way] + [f"{way}, nearest"] * (at == len(marks) - 1)
+            names += [f"{way}, last of others"] * (at in others[-1:] and at < len(marks) - 1)
             names += [f"{way}, same clause"] * (_CLAUSE.search(gap) is None)
             names += [f"{way}, adjacent"] * (_LINK.match(gap) is not None)
             self.add(self._meant(one), *names)
@@ -151,6 +154,12 @@ class _Noted:
             self.add(antecedent(line, self._until(self._mention.start), reading), "third verb")
         if is_alone and line.index:
             self.add(antecedent(line, "", reading), "told of before")
+
+
+def _is_firm(mark: Mark, mention: Mention) -> bool:
+    """Whether a mark is of a company or a place, which has no work of its own ("I left the firm, now at Bolt")."""
+    is_of_work = mention.kind in ("position", "organization") and mark.whose.person is None
+    return is_of_work and mark.whose.name is not None and any_cue("firm_role").fullmatch(mark.whose.name) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,14 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.context.assembly import assemble
-from pkg_pipeline.memory.context.records import ContextRows, HeardMessage, KnownItem, KnownProfile, WholeTalk
+from pkg_pipeline.memory.context.records import (
+    ContextRows,
+    HeardMessage,
+    KnownItem,
+    KnownProfile,
+    Unsummarised,
+    WholeTalk,
+)
 from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline_tests.memory.candidates import derived, in_order
 from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, count_many, entity, rules
@@ -154,3 +161,45 @@ def test_a_hint_does_not_bring_back_as_a_task_what_lapsed(status: str, is_told: 
     rows = ContextRows(entity=entity(language="en"), open_items=(task,), relevant=tuple(in_order(found)))
     block = assemble(rows, replace(rules(400), hint="harvest party"), count_many)
     assert ("Cater the harvest party" in block.text) == is_told
+
+
+@pytest.mark.parametrize(
+    ("old", "now", "is_told"),
+    [
+        ("I'll send you the floor plan by 3 March", "The floor plan? Sending it on Monday", False),
+        ("I'll send you the floor plan by 3 March", "I'll send the invoice on Monday", True),
+        ("Пришлю план этажа до 3 марта", "План этажа отправлю в понедельник", False),
+        ("Пришлю план этажа до 3 марта", "Счёт отправлю в понедельник", True),
+        ("我3月3日前把平面图发给你", "平面图周一发给你", False),
+        ("我3月3日前把平面图发给你", "发票周一开好", True),
+    ],
+)
+def test_what_lapsed_is_not_told_beside_what_promises_it_again(old: str, now: str, is_told: bool) -> None:
+    at = NOW - timedelta(days=20)
+    given: dict[str, Any] = {"kind": "action_item", "importance": "high"}
+    tasks = (
+        item(at, id=UUID(int=750), status="lapsed", text=old, **given),
+        item(at, id=UUID(int=751), status="open", text=now, **given),
+    )
+    block = assemble(ContextRows(entity=entity(language="en"), open_items=tasks), rules(400), count_many)
+    assert (old in block.text, now in block.text) == (is_told, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        (("Wow!", "thank you so"), False),
+        (("Ура!!", "🎉", "спасибо"), False),
+        (("厉害", "谢谢你"), False),
+        (("Wow!", "The key is under the third pot"), True),
+        (("Ага", "7-го"), True),
+        (("好", "定金付了，请查收"), True),
+    ],
+)
+def test_a_talk_of_which_only_pleasantries_would_be_told_is_left_out(said: tuple[str, ...], is_told: bool) -> None:
+    at = NOW - timedelta(days=120)
+    messages = tuple(heard(number, at, text) for number, text in enumerate(said))
+    talk = Unsummarised(UUID(int=400), CHAT, at, at, messages)
+    block = assemble(ContextRows(entity=entity(language="en"), unsummarised=(talk,)), rules(400), count_many)
+    assert [text in block.text for text in said] == [is_told] * len(said)
+    assert [one.reason for one in block.left_out] == ([] if is_told else ["limit"])

@@ -35,6 +35,10 @@ def kept(said: str, kind: str, about: str, value: str, language: str = "en") -> 
         ("< his mail is sam.pike@example.org", "email", "sam.pike@example.org", False),
         ("< My son Leo and my daughter Mia are here", "family", "son Leo", True),
         ("< My son Leo and my daughter Mia are here", "family", "son Mia", False),
+        ("< im at my sisters in Leeds, fri to sun", "family", "sister", True),
+        ("< the sisterhood meets on friday", "family", "sister", False),
+        ("< Tamara, I'm off to my son in Leeds", "family", "son", True),
+        ("< Tamara is off to her son in Leeds", "family", "son", False),
     ],
 )
 def test_a_fact_is_of_whom_the_words_tell(said: str, kind: str, value: str, is_sams: bool) -> None:
@@ -55,6 +59,18 @@ def test_a_fact_is_of_whom_the_words_tell(said: str, kind: str, value: str, is_s
 )
 def test_a_number_behind_somebody_who_is_to_be_asked_is_theirs(said: str, is_sams: bool) -> None:
     assert bool(kept(said, "phone", "Семён Пик", "+7 912 345-67-89", "ru")) == is_sams
+
+
+@pytest.mark.parametrize(
+    ("said", "is_sams"),
+    [
+        ("< Тамара, я еду к сыну в Березники", True),
+        ("< Тамара, к сыну уехала она в Березники", False),
+        ("< Тамара едет к сыну в Березники", False),
+    ],
+)
+def test_whoever_is_called_at_the_head_of_a_message_is_not_told_of(said: str, is_sams: bool) -> None:
+    assert bool(kept(said, "family", "Семён Пик", "сын", "ru")) == is_sams
 
 
 @pytest.mark.parametrize(
