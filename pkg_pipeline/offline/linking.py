@@ -26,9 +26,7 @@ from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
 from pkg_pipeline.offline.superseding import replaced
 
-CLEARLY_KEPT = 0.8
-"""From here on a promise counts as kept though no words of completion say so."""
-KEPT_AHEAD = 0.9
+KEPT_AHEAD = 0.85
 """From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
@@ -161,9 +159,7 @@ def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> Cand
 
 
 def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
-    """That an item was kept; perhaps kept, if that is not sure. Words that do not say so, or of what is to come, need
-    more to go by, and before the day on which it is due they say nothing.
-    """
+    """That an item was kept; perhaps kept, if that is not sure. Before the day on which it is due more is needed."""
     message, quote = kept.said.line.message, quote_of(kept.said, item)
     talk = reading.source.messages
     is_ahead = item.due is not None and kept.said.line.day < item.due
@@ -175,16 +171,14 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
         return None
     if _is_ahead(quote, kept) and not (message.attachments or tells_done(message.text)):
         return None
-    is_plain = says_it and not kept.said.says & HELD_BACK
     tells_it = says_it and _tells_its_deed(item, kept, quote)
-    least = KEPT_AHEAD if is_ahead and not tells_it else SURE if is_plain else CLEARLY_KEPT
-    if is_ahead and not tells_it and kept.probability < least:
+    if is_ahead and not tells_it and kept.probability < KEPT_AHEAD:
         return None
     is_shown = shows(item, kept.said)
     is_clear = is_shown or kept.probability >= KEPT_AHEAD
     if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
         return None
-    state = "done" if kept.probability >= least and is_clear else "perhaps_done"
+    state = "done" if kept.probability >= SURE and is_clear else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 
