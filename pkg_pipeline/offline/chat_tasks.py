@@ -19,7 +19,7 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, voca
 from pkg_pipeline.offline.weighing import has_money, is_question
 
 HEAD: Final = "chat_tasks"
-THRESHOLD = 0.45
+THRESHOLD = 0.42
 """From this probability on a task is published."""
 SILENT_FROM = 0.25
 """From here on one waits unseen for a talk that keeps it."""

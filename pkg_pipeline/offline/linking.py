@@ -26,7 +26,7 @@ from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of, sentence_of
 from pkg_pipeline.offline.superseding import replaced
 
-KEPT_AHEAD = 0.85
+KEPT_AHEAD = 0.92
 """From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
 HELD_BACK = frozenset({"not_yet", "later", "partly"})
 """Words by which something is still to come."""
