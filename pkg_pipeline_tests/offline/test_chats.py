@@ -30,7 +30,7 @@ ENGLISH = chat(
     ("Tom", "Sure, I'll send it tomorrow."),
     ("Vera", "How about 840 dollars for the batch?"),
     ("Tom", "Deal, 840 it is."),
-    ("Vera", "Don't forget to sign the delivery note."),
+    ("Vera", "Please sign the delivery note."),
     ("Tom", "I signed the delivery note."),
     me="Tom",
 )

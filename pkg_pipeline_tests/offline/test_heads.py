@@ -24,8 +24,8 @@ BEGUN = 10
 """Trees that are made again."""
 SAME = 0.03
 """Mean difference of probabilities."""
-TASKS_LEFT_OUT = 0.75, 0.7
-DECISIONS_LEFT_OUT = {"ru": (0.72, 0.58), "en": (0.71, 0.49), "zh": (0.68, 0.5)}
+TASKS_LEFT_OUT = 0.73, 0.7
+DECISIONS_LEFT_OUT = {"ru": (0.72, 0.58), "en": (0.71, 0.49), "zh": (0.68, 0.48)}
 """Precision and recall of what is told, just below what was reached."""
 LABELLED_CHATS = {
     "action_items": {"ru": 0.69, "en": 0.75, "zh": 0.76},

@@ -28,8 +28,8 @@ FIGURES: list[Figure] = [
     ("whole", False, 0.58, 0.11),
     ("early", False, 0.46, 0.14),
     ("whole", True, 0.3, 0.09),
-    ("early", True, 0.22, 0.06),
-    ("in groups", False, 0.1, 0.11),
+    ("early", True, 0.2, 0.06),
+    ("in groups", False, 0.09, 0.11),
 ]
 
 
