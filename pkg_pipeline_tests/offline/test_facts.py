@@ -233,7 +233,6 @@ NONE: list[tuple[Language, str]] = [
     ("en", "> my number is +44 7700 900123"),
     ("en", "if I moved to Leeds I would miss the sea"),
     ("en", "I'm a terrible cook"),
-    ("en", "Partner with one local baker for the launch"),
     ("en", "is your number still +44 7700 900123?"),
     ("en", "let's meet on 2024-03-14"),
     ("en", "my birthday party is on 16 March"),
