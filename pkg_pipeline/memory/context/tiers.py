@@ -101,7 +101,8 @@ def _warm(
     count_many: CountMany,
 ) -> list[Line]:
     """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33); the words themselves where
-    they are not longer (B21). What would be told by pleasantries alone is left out.
+    they are not longer (B21). What would be told by pleasantries alone is left out, but not
+    of a conversation that goes on in the hot tier.
     """
     told = [one for one in rows.summaries if one.ended_at >= rules.warm_from]
     kept = [*told[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
@@ -128,7 +129,7 @@ def _warm(
         whole = [] if talk is None or isinstance(one, Unsummarised) else renderer.whole(talk)
         sizes = count_many([bullet(line.text) for line in (*told, *whole)]) if whole else []
         is_short = bool(whole) and sum(sizes[len(told) :]) <= sum(sizes[: len(told)])
-        if not mine and _tells_nothing(talk if is_short else one):
+        if not mine and one.ended_at < rules.hot_from and _tells_nothing(talk if is_short else one):
             left_out.append(LeftOut("interaction", str(one.interaction_id), "limit"))
         else:
             lines += whole if is_short else told

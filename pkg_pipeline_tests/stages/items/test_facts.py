@@ -44,7 +44,7 @@ def works_at(rig: ItemRig) -> list[tuple[Any, ...]]:
 def test_a_newer_value_closes_the_older_one_with_its_day(rig: ItemRig) -> None:
     say(rig, "I work at Bosch.", "Nice.")
     assert works_at(rig) == [("Anna", "Bosch")]
-    say(rig, "I joined Acme last month.", "Congrats.", at=OLD + 30 * DAY)
+    say(rig, "I work at Acme now.", "Congrats.", at=OLD + 30 * DAY)
     assert current(rig) == [("Anna", "organization", "Acme")]
     assert works_at(rig) == [("Anna", "Acme")]
     ended = rig.rows("SELECT value, valid_to FROM entity_facts WHERE valid_to IS NOT NULL")
@@ -94,7 +94,7 @@ def test_a_new_number_takes_the_place_of_the_old_one_and_a_second_number_does_no
 
 def test_what_ended_an_older_value_is_erased_and_the_older_one_holds_again(rig: ItemRig) -> None:
     say(rig, "I work at Bosch.", "Nice.")
-    say(rig, "I joined Acme last month.", "Congrats.", at=OLD + 30 * DAY, chat="later")
+    say(rig, "I work at Acme now.", "Congrats.", at=OLD + 30 * DAY, chat="later")
     assert works_at(rig) == [("Anna", "Acme")]
     erase_chat(PostgresErasure(rig.connections), rig.one("SELECT id FROM chats WHERE external_id = 'later'"))
     assert current(rig) == [("Anna", "organization", "Bosch")]
