@@ -12,6 +12,7 @@ from pkg_pipeline.offline.matters import Open
 KEPT: Final = 0.8
 """How probably such words keep the one item that they may mean."""
 NOT_YET: Final = frozenset({"not_yet", "later", "partly", "sorry"})
+"""Words by which something is still to come, or is excused."""
 
 
 def kept_in_few_words(items: Sequence[Open], since: Sequence[int], talk: Sequence[Heard]) -> dict[int, Judged]:

@@ -16,7 +16,7 @@ from pkg_pipeline.offline.dates import EXACT, find_dates
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.evidence import Heard, heard, shows
-from pkg_pipeline.offline.few_words import kept_in_few_words
+from pkg_pipeline.offline.few_words import NOT_YET, kept_in_few_words
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text, shown_matter
@@ -28,8 +28,6 @@ from pkg_pipeline.offline.superseding import replaced
 
 KEPT_AHEAD = 0.92
 """From here on a promise counts as kept before its day, by words that may promise it again, or that share nothing."""
-HELD_BACK = frozenset({"not_yet", "later", "partly"})
-"""Words by which something is still to come."""
 EXCUSES = frozenset({"sorry", "not_yet"})
 """Words by which one speaks of what was promised before, whatever else is named."""
 
@@ -176,7 +174,7 @@ def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
         return None
     is_shown = shows(item, kept.said)
     is_clear = is_shown or kept.probability >= KEPT_AHEAD
-    if not is_shown and (kept.said.says & (HELD_BACK | EXCUSES) or _is_ahead(message.text, kept)):
+    if not is_shown and (kept.said.says & NOT_YET or _is_ahead(message.text, kept)):
         return None
     state = "done" if kept.probability >= SURE and is_clear else "perhaps_done"
     return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))

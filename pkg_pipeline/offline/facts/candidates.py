@@ -13,7 +13,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.facts.capitals import with_names
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
-from pkg_pipeline.offline.facts.listed import introduces, listed
+from pkg_pipeline.offline.facts.listed import listed
 from pkg_pipeline.offline.facts.mentions import Mention, mentions_in, said
 from pkg_pipeline.offline.facts.plain import Plainly, is_meant, plainly
 from pkg_pipeline.offline.facts.told import is_place
@@ -267,7 +267,6 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "first": line.index < BEGINNING,
         "first of the speaker": all(one.speaker != line.speaker for one in reading.lines[: line.index]),
         "names the speaker": any(one.person == line.speaker for one in names_in(text, reading.source.participants)),
-        "introduces themselves": introduces(text, sentence, line, reading),
         "with a contact": _CONTACT.search(whole) is not None,
         "after own news": is_own and before is not None and _tells_news(before),
         "only sentence": len(line.sentences) == 1,
@@ -276,6 +275,8 @@ def _around(text: str, sentence: Sentence, line: Line, reading: Reading) -> Name
         "Chinese": language == "zh",
         "Russian": language == "ru",
     }
+    is_told = sentence.place <= 1 and (checks["names the speaker"] or checks["introduces"])
+    checks["introduces themselves"] = checks["first of the speaker"] and is_told
     return {name: 1.0 for name, holds in checks.items() if holds}
 
 

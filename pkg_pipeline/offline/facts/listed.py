@@ -1,17 +1,16 @@
-"""What the lists of people say of a value: somebody is listed by it, or says who they are at first (P13)."""
+"""What the lists of people say of a value: somebody is listed by it (P13)."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.text.normalise import comparable
-from pkg_pipeline.offline.facts.mentions import Mention, said
+from pkg_pipeline.offline.facts.mentions import Mention
 from pkg_pipeline.offline.facts.ways import Way
 from pkg_pipeline.offline.line_features import Named
-from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.reading import Line
 
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w.-]+")
 LISTED: Final = 3
@@ -33,10 +32,3 @@ def listed(mention: Mention, way: Way, line: Line) -> Named:
         "the mail says so": any(key in comparable(mails) for key in keys),
     }
     return {name: 1.0 for name, holds in found.items() if holds}
-
-
-def introduces(text: str, sentence: Sentence, line: Line, reading: Reading) -> bool:
-    """Whether somebody who writes for the first time says who they are."""
-    is_first = sentence.place <= 1 and all(one.speaker != line.speaker for one in reading.lines[: line.index])
-    named = any(one.person == line.speaker for one in names_in(text, reading.source.participants))
-    return is_first and (named or said(sentence.language, "here").search(text) is not None)

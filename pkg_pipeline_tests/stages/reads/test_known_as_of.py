@@ -166,7 +166,8 @@ def test_a_decision_of_words_that_were_edited_since_stands_as_it_stood_then(
     assert agreed
     for key, item, text in agreed:
         found = printed(later[key]).get(item, "")
-        assert found == text or (found.endswith("…") and text.startswith(found[:-1])), "what was edited may be cut off"
+        has_room = key[1] == max(size for _, size in later)  # where more is known since, less of a line may fit
+        assert found == text or (not has_room and found.endswith("…") and text.startswith(found[:-1]))
     for answer in later.values():
         assert "6,000" not in answer["text"]
 
