@@ -19,6 +19,7 @@ from pkg_pipeline.offline.matters import (
     matter_of,
     things_of_text,
 )
+from pkg_pipeline.offline.phrases import mark
 from pkg_pipeline.offline.reading import Line, Reading, words_of
 from pkg_pipeline.offline.weighing import is_question
 
@@ -98,6 +99,13 @@ def claims(text: str) -> frozenset[str]:
     )
 
 
+def _reminds(text: str) -> bool:
+    """Whether words only say that something was due, which keeps nothing: "the deposit was due on Monday"."""
+    overdue = mark("overdue")
+    rest = overdue.sub(" ", text)
+    return rest != text and not (TELLS_DONE & claims(rest) or deeds_done(_affirmed(rest)))
+
+
 def _affirmed(text: str) -> str:
     """A text without what it denies: "not sent" is not "sent"."""
     return in_any("offline", "closing", "negated").sub(" ", text)
@@ -110,7 +118,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
     for line in reading.lines:
         if line.is_data:
             continue
-        statements = [one.text for one in line.sentences if not is_question(one.text)]
+        statements = [one.text for one in line.sentences if not (is_question(one.text) or _reminds(one.text))]
         text = " ".join(statements)
         questions = " ".join(one.text for one in line.sentences if is_question(one.text))
         before = tuple(one for one in reversed(found[-NEAR:]) if line.index - one.line.index <= NEAR)
