@@ -171,7 +171,11 @@ def _cold(
     surely = [item for item in items if item.status == "open" and not item.is_doubted]
     doubted = [item for item in items if item.status == "open" and item.is_doubted]
     perhaps = [item for item in items if item.status == "perhaps_done"]
-    past = [item for item in perhaps if item.at < asked_after or (item.due_date or date.max) < asked_after.date()]
+    past = [
+        item
+        for item in perhaps
+        if item.at < asked_after or (item.due_date or date.max) < asked_after.date() or _is_said_again(item, surely)
+    ]
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
     spoken_since = rules.as_of - timedelta(days=LAPSED_DAYS)

@@ -71,6 +71,26 @@ def test_a_decision_that_has_run_its_course_is_told_by_no_context() -> None:
     assert [(one.id, one.reason) for one in block.left_out] == [(str(UUID(int=703)), "over")]
 
 
+@pytest.mark.parametrize(
+    ("importance", "probability", "is_told"), [("medium", 0.6, False), ("medium", 0.95, True), ("high", 0.6, True)]
+)
+def test_a_decision_of_before_that_was_only_perhaps_is_told_by_no_context(
+    importance: Any, probability: float, is_told: bool
+) -> None:
+    decision = item(
+        NOW - timedelta(days=250),
+        id=UUID(int=704),
+        kind="decision",
+        status="open",
+        text="For 300 I would have to change my factory",
+        importance=importance,
+        found_with=probability,
+    )
+    block = assemble(ContextRows(entity=entity(language="en"), decisions=(decision,)), rules(400), count_many)
+    assert ("change my factory" in block.text) == is_told
+    assert [one.reason for one in block.left_out] == ([] if is_told else ["limit"])
+
+
 @pytest.mark.parametrize(("days_ago", "is_told"), [(60, True), (100, False)])
 def test_what_nobody_spoke_of_for_a_quarter_is_told_by_no_context(days_ago: int, is_told: bool) -> None:
     said_at = NOW - timedelta(days=days_ago)
@@ -163,6 +183,7 @@ def test_a_hint_does_not_bring_back_as_a_task_what_lapsed(status: str, is_told: 
     assert ("Cater the harvest party" in block.text) == is_told
 
 
+@pytest.mark.parametrize("status", ["lapsed", "perhaps_done"])
 @pytest.mark.parametrize(
     ("old", "now", "is_told"),
     [
@@ -174,11 +195,13 @@ def test_a_hint_does_not_bring_back_as_a_task_what_lapsed(status: str, is_told: 
         ("我3月3日前把平面图发给你", "发票周一开好", True),
     ],
 )
-def test_what_lapsed_is_not_told_beside_what_promises_it_again(old: str, now: str, is_told: bool) -> None:
+def test_what_may_be_over_is_not_told_beside_what_promises_it_again(
+    old: str, now: str, is_told: bool, status: Any
+) -> None:
     at = NOW - timedelta(days=20)
     given: dict[str, Any] = {"kind": "action_item", "importance": "high"}
     tasks = (
-        item(at, id=UUID(int=750), status="lapsed", text=old, **given),
+        item(at, id=UUID(int=750), status=status, text=old, **given),
         item(at, id=UUID(int=751), status="open", text=now, **given),
     )
     block = assemble(ContextRows(entity=entity(language="en"), open_items=tasks), rules(400), count_many)
