@@ -25,7 +25,7 @@ from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline import line_head
 from pkg_pipeline.offline.facts import fact_head, rules_in
 from pkg_pipeline.offline.facts.candidates import SURE_RULE, WEIGHED, Candidate, candidates_in
-from pkg_pipeline.offline.facts.fact_head import FactHead
+from pkg_pipeline.offline.facts.fact_head import FactHead, both_vectors
 from pkg_pipeline.offline.facts.fact_head import heads as packaged
 from pkg_pipeline.offline.facts.found import FactKind
 from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
@@ -141,7 +141,7 @@ def fitted(told: Sequence[Example], thresholds: tuple[float, float] = (1.0, 1.0)
     names = tuple(sorted(name for name, count in seen.items() if count >= LEAST))
     x = np.hstack([matrix([one.candidate.features for one in told], names), vectors(told)])
     y = np.array([one.is_right for one in told], dtype=np.float64)
-    precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(names) + 1, DIMENSIONS])
+    precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(names) + 1, 2 * DIMENSIONS])
     precision[0] = BIAS_SPREAD**-2
     if SURE_RULE in names:
         precision[1 + names.index(SURE_RULE)] = SURE_SPREAD**-2
@@ -158,7 +158,7 @@ def _prior() -> dict[str, float]:
 
 
 def vectors(told: Sequence[Example]) -> Floats:
-    return embed([one.text for one in told]).astype(np.float64)
+    return both_vectors([one.text for one in told], [one.candidate.fact.value for one in told], embed)
 
 
 @cache

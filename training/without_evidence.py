@@ -16,8 +16,8 @@ from uuid import UUID
 import numpy as np
 
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.offline.claims import claims
 from pkg_pipeline.offline.closing_context import DAYS, LATE, NO_DUE_DAY
-from pkg_pipeline.offline.evidence import claims
 from pkg_pipeline.offline.judging import Met, meet
 from pkg_pipeline.offline.line_context import Floats
 from pkg_pipeline.offline.matters import things_of_text

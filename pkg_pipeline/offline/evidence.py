@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from pkg_pipeline.memory.text.language_data import in_any
+from pkg_pipeline.offline.claims import CLAIMS, TELLS_DONE, affirmed, claims, reminds
 from pkg_pipeline.offline.dates import due_date
 from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.matters import (
@@ -29,27 +30,10 @@ DAYS_KNOWN = 365
 AT_ONCE_DAYS = 0.5
 AROUND = 0.7
 """What a word said around an item is worth, beside one of its own."""
-CLAIMS = (
-    "finished",
-    "received",
-    "thanks",
-    "yes",
-    "not_yet",
-    "later",
-    "cancelled",
-    "postponed",
-    "all",
-    "there",
-    "praise",
-    "sorry",
-    "partly",
-)
-TELLS_DONE = frozenset({"finished", "received", "thanks"})
 BESIDE = 2
 """So many things may be named with words of something done that are none of an item's."""
 NOT_HANDED_OVER = frozenset({"buy", "pay", "bring", "call", "meet", "register"})
 """Deeds that a file of another kind does not show."""
-AFFIRMED_CLAIMS = frozenset({"finished", "received", "there", "praise"})
 HOLDING = frozenset({"not_yet", "later", "cancelled", "postponed"})
 
 
@@ -87,22 +71,6 @@ class Heard:
         return self.answer is not None and bool({"thanks", "received"} & claims(self.answer.message.text))
 
 
-@lru_cache(maxsize=4096)
-def claims(text: str) -> frozenset[str]:
-    """What a text says of a promise, whichever: finished, received, not yet …"""
-    affirmed = _affirmed(text)
-    return frozenset(
-        name
-        for name in CLAIMS
-        if in_any("offline", "closing", name).search(affirmed if name in AFFIRMED_CLAIMS else text)
-    )
-
-
-def _affirmed(text: str) -> str:
-    """A text without what it denies: "not sent" is not "sent"."""
-    return in_any("offline", "closing", "negated").sub(" ", text)
-
-
 def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
     """The messages of a talk as evidence, without those that give orders (B15)."""
     found: list[Heard] = []
@@ -110,7 +78,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
     for line in reading.lines:
         if line.is_data:
             continue
-        statements = [one.text for one in line.sentences if not is_question(one.text)]
+        statements = [one.text for one in line.sentences if not (is_question(one.text) or reminds(one.text))]
         text = " ".join(statements)
         questions = " ".join(one.text for one in line.sentences if is_question(one.text))
         before = tuple(one for one in reversed(found[-NEAR:]) if line.index - one.line.index <= NEAR)
@@ -119,7 +87,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 line=line,
                 matter=_matter(line, names),
                 says=claims(text),
-                done=deeds_done(_affirmed(text)),
+                done=deeds_done(affirmed(text)),
                 is_question=bool(line.sentences) and len(statements) < len(line.sentences),
                 only_asks=bool(line.sentences) and not statements,
                 asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),

@@ -9,9 +9,10 @@ from pkg_pipeline.memory.items.records import CandidateChange, ShownItem
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import pattern, table
 from pkg_pipeline.offline.actions import FoundAction
+from pkg_pipeline.offline.claims import claims
 from pkg_pipeline.offline.dates import due_date, find_dates
 from pkg_pipeline.offline.deeds import deeds_done, deeds_named
-from pkg_pipeline.offline.evidence import Heard, claims
+from pkg_pipeline.offline.evidence import Heard
 from pkg_pipeline.offline.found import ANY_DAY
 from pkg_pipeline.offline.judging import Judged
 from pkg_pipeline.offline.matters import Open, roots_of_text, things_of_text

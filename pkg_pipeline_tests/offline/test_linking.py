@@ -180,6 +180,22 @@ def test_news_of_another_matter_shows_no_promise_kept(language: Language, promis
 
 
 @pytest.mark.parametrize(
+    ("language", "said", "asks"),
+    [
+        ("en", "the balance of 4000 was due on Monday", True),
+        ("en", "the overdue invoice is paid, sent it this morning", False),
+        ("ru", "Счёт № 46, срок был 19 октября", True),
+        ("ru", "просроченный счёт оплатил, чек отправил", False),
+        ("zh", "还有上次的4000元尾款，11月25日已经到期了", True),
+        ("zh", "到期的尾款今天付了", False),
+    ],
+)
+def test_a_reminder_of_what_was_due_keeps_nothing(language: Language, said: str, asks: bool) -> None:
+    (message,) = heard(read(told(("Anna", said), language=language)), frozenset())
+    assert message.only_asks is asks
+
+
+@pytest.mark.parametrize(
     ("promise", "is_so"), [("I'll book the train tickets", False), ("I'll send you the plan", True)]
 )
 def test_a_photo_shows_what_is_done_by_handing_it_over(promise: str, is_so: bool) -> None:

@@ -179,12 +179,14 @@ def _cold(
     told = told[:MOST_LAPSED]
     beyond = past + [item for item in lapsed if item not in told]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
-    older = [
+    before = [
         item
         for item in decisions
         if (item.importance != "low" and item.first_at < rules.warm_from)
         or (item.importance == "high" and not _holds(item, rules))
     ]
+    older = [item for item in before if _was_sure(item)]
+    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in before if item not in older]
     older.sort(
         key=lambda item: (
             not _holds(item, rules),
@@ -216,7 +218,7 @@ def _holds(decision: KnownItem, rules: BlockRules) -> bool:
 
 
 def _was_sure(item: KnownItem) -> bool:
-    """Whether something that lapsed was surely to be done, or matters."""
+    """Whether something of before was surely said, or matters."""
     return item.is_sure or item.importance == "high"
 
 

@@ -43,6 +43,14 @@ def _no_number() -> re.Pattern[str]:
 
 
 @cache
+def _traditional() -> dict[int, str]:
+    """Characters of days and numbers that are written in two ways, as one of them."""
+    return str.maketrans(
+        {one: other for _, rows in entries("quantities", "traditional") for one, other in rows.items()}
+    )
+
+
+@cache
 def _phrases() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(row[0]), row[1]) for _, rows in entries("quantities", "phrases") for row in rows)
 
@@ -73,7 +81,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=16_384)
 def spelled(text: str, *, loosely: bool = False) -> str:
     """The folded text with its number words as digits. ``loosely``: also words that often mean no number ("half")."""
-    plain = folded(text.replace("，", ", "))
+    plain = folded(text.replace("，", ", ")).translate(_traditional())
     for pattern, meaning in _phrases():
         plain = pattern.sub(meaning, plain)
     return _turned().sub(r"\2 \1", _han_as_digits(_words_as_digits(plain, loosely=loosely)))

@@ -20,6 +20,8 @@ from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _CLAUSES = re.compile(r"[,;.!?](?=\s)|[，。；！？\n]")
 _HAN_PAUSE = re.compile(r"(?<=[\u3400-\u9fff])\s+")
+_BEHIND = re.compile(r"[^\W\d_]+ (?P<word>[^\W\d_]+)")
+"""A word and the one right behind it ("мама твоя")."""
 COMPARED_DIGITS = 6
 """Digits at the end of a number by which it is known in a text."""
 NEAR = (20, 45, 200)
@@ -157,6 +159,10 @@ def _is_kin_of(kin: str, text: str, names: Sequence[Named], is_sender: bool, cou
         return False
     lead = _CLAUSES.split(text[: place.start()])[-1]
     near = lead[-NEAR[0] :]
+    behind = _BEHIND.match(text[place.start() :])
+    beside = (near[-1:] if is_han(stem) else (near.split() or [""])[-1], behind["word"] if behind else "")
+    if any(shows("yours", word) for word in beside):
+        return not is_sender and count == DIRECT
     if shows("yours", near):
         return not is_sender and count == DIRECT and not shows("theirs", near)
     is_plain = not any(one.end <= place.start() for one in names) and not shows("theirs", near)

@@ -45,7 +45,6 @@ _CLAUSE: Final = re.compile(r"[,;:.!?()（）—–，。；！？、\n]| - |(?<
 _CONTACT: Final = re.compile(r"@|\d(?:[ ()-]{0,2}\d){6}")
 _AFTER_CALL: Final = (",", "，", "!", "！")
 
-
 _ONE_TELLING: Final = re.compile(
     r"[\s,，·|｜(（—–-]{0,3}(?:(?:at|with|for|in|as|of|в|во|на|из|от)\s+|的|做|当|任|是)?(?:the |an? )?", re.IGNORECASE
 )
@@ -92,7 +91,8 @@ def _of_line(line: Line, reading: Reading, told: list[FoundFact], count: int) ->
         kept: list[Mention] = []
         for mention in mentions:
             is_called = mention.kind == "position" and _is_called(mention, text, sentence.language)
-            if not is_called and not any(one.kind == mention.kind and _overlap(one, mention) for one in kept):
+            is_over = any(one.is_ended and one.kind == mention.kind and _says(one.value, mention.value) for one in here)
+            if not (is_called or is_over or any(one.kind == mention.kind and _overlap(one, mention) for one in kept)):
                 kept.append(mention)
         plains = _plain_of(kept, text, sentence, line, reading)
         for mention in kept:

@@ -1,7 +1,7 @@
 """The head of facts: how probable it is that a candidate is a fact and of whom it is said to be (P13).
 
-One logistic head a kind, over the features of the rules and the vector of the line, for every language. The weights
-are in ``facts.npz``, fitted by ``make train``.
+One logistic head a kind, over the features of the rules, the vector of the line and that of the value alone, for every
+language. The weights are in ``facts.npz``, fitted by ``make train``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEAST: Final = 0.5
 
 @dataclass(frozen=True)
 class FactHead:
-    """Weights of the features by ``names``, then of the vector; from ``threshold`` on a candidate may be shown, from
+    """Weights of the features by ``names``, then of the vectors; from ``threshold`` on a candidate may be shown, from
     ``RULED`` on one that a rule is sure of.
     """
 
@@ -81,8 +81,14 @@ def weighed(reading: Reading, candidates: Sequence[Candidate], embed: Embed) -> 
 
 
 def vectors_of(told: Sequence[Candidate], reading: Reading, embed: Embed) -> Floats:
-    """The vector of each candidate's line."""
-    texts = [reading.lines[one.fact.sentence.line].message.text[:MOST_CHARS] for one in told]
+    """The vector of each candidate's line, then that of its value."""
+    lines = [reading.lines[one.fact.sentence.line].message.text for one in told]
+    return both_vectors(lines, [one.fact.value for one in told], embed)
+
+
+def both_vectors(lines: Sequence[str], values: Sequence[str], embed: Embed) -> Floats:
+    texts = [text[:MOST_CHARS] for text in (*lines, *values)]
     distinct = list(dict.fromkeys(texts))
     known = dict(zip(distinct, embed(distinct), strict=True))
-    return np.array([known[text] for text in texts], dtype=np.float64)
+    found = np.array([known[text] for text in texts], dtype=np.float64)
+    return np.hstack([found[: len(lines)], found[len(lines) :]])

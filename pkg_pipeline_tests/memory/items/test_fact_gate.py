@@ -85,3 +85,36 @@ def test_whoever_is_called_at_the_head_of_a_message_is_not_told_of(said: str, is
 )
 def test_a_birthday_is_kept_as_a_day(value: str, day: str) -> None:
     assert written_day(value, date(2026, 3, 1)) == day
+
+
+@pytest.mark.parametrize(
+    ("language", "about", "said", "value"),
+    [
+        ("en", "Sam Pike", "> And your date of birth? | < 2 November 1988", "1988-11-02"),
+        ("en", "Sam Pike", "< I was born on March 14, 1999", "1999-03-14"),
+        ("ru", "Семён Пик", "< Я родился 14 мая 1986 года", "1986-05-14"),
+        ("ru", "Семён Пик", "< дата рождения 03.05.1979", "1979-05-03"),
+        ("zh", "孙培", "< 我的生日是1990年4月18日", "1990-04-18"),
+    ],
+)
+def test_a_day_of_birth_of_the_last_century_is_in_its_message(language: str, about: str, said: str, value: str) -> None:
+    assert kept(said, "birthday", about, value, language) == [value]
+    assert kept(said, "birthday", about, value.replace("19", "20", 1), language) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "about", "said", "value", "is_theirs"),
+    [
+        ("ru", "Семён Пик", "> Мама твоя звонила, просила перезвонить", "мама", True),
+        ("ru", "Семён Пик", "> Жену твою видел на рынке", "жена", True),
+        ("ru", "Семён Пик", "> Результаты Вашей мамы готовы", "мама", True),
+        ("ru", "Семён Пик", "> Мама моя звонила", "мама", False),
+        ("en", "Sam Pike", "> ask ur sister about it", "sister", True),
+        ("zh", "孙培", "> 她说在我家憋得慌 你嫂子上班我也上班", "嫂子", True),
+        ("zh", "孙培", "> 我嫂子上班", "嫂子", False),
+    ],
+)
+def test_a_relative_beside_a_word_for_you_is_of_who_is_spoken_to(
+    language: str, about: str, said: str, value: str, is_theirs: bool
+) -> None:
+    assert bool(kept(said, "family", about, value, language)) == is_theirs
