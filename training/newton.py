@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 STEPS = 60
-CURVED, CURVED_NEAR = 5, 2
+CURVED, CURVED_NEAR = 5, 1
 """Steps with a curvature of their own, from afar and from near; those after them take the last one's."""
 LONGEST = 3.0
 """A longer step of any weight is shortened."""

@@ -16,6 +16,7 @@ from pkg_pipeline.defs.assets import mart_job
 from pkg_pipeline.defs.automation import (
     backfills,
     long_threads,
+    lost_retries,
     memories,
     message_batches,
     purge,
@@ -82,6 +83,7 @@ def build_definitions(
             *sensors.build(chosen, start=start),
             first_month.build(start),
             backfills.build(),
+            lost_retries.build(),
             message_batches.build_sensor(),
             memories.build_sensor(chosen),
             *long_threads.build_sensors(chosen),

@@ -15,6 +15,7 @@ from typing import Any
 
 import dagster as dg
 
+from pkg_pipeline.defs.automation import lost_retries
 from pkg_pipeline.defs.lanes import MEMORY_TAG, range_of
 from pkg_pipeline.settings import Settings
 
@@ -69,7 +70,8 @@ def _sensor(address: str) -> dg.SensorDefinition:
         ).records
         for record in found:
             seen = max(seen, record.storage_id)
-            waiting.setdefault(record.event_log_entry.run_id, 0)
+            if not lost_retries.is_told_again(record.event_log_entry):
+                waiting.setdefault(record.event_log_entry.run_id, 0)
         told = 0
         for run_id in list(waiting)[:POSTS_A_TICK]:
             tries = waiting.pop(run_id) + 1

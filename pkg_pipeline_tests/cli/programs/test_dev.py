@@ -100,6 +100,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             "due_weeks",
             "due_months",
             "requested_backfills",
+            "lost_retries",
             "message_batches",
         }
         assert len(repository["assetNodes"]) >= 3

@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
-from pkg_pipeline.defs.automation import run_failures
+from pkg_pipeline.defs.automation import lost_retries, run_failures
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import LlmMisconfigured
@@ -147,6 +147,20 @@ def test_a_run_that_died_without_a_step_is_told(instance: dg.DagsterInstance, re
     instance.report_run_failed(instance.create_run_for_job(job), "its process ended without finishing it")
     ticks.tick()
     assert receiver.documents[0]["error"] == "its process ended without finishing it"
+
+
+def test_what_is_told_to_the_retry_daemon_again_is_not_told_again_here(
+    instance: dg.DagsterInstance, receiver: Receiver, ticks: Ticks
+) -> None:
+    @dg.job(name="died")
+    def job() -> None: ...
+
+    run = instance.create_run_for_job(job)
+    instance.report_run_failed(run, "its process ended without finishing it")
+    assert ticks.tick() == "1 failed runs told, 0 still to be told"
+    instance.report_run_failed(run, lost_retries.AGAIN)
+    assert ticks.tick() == "0 failed runs told, 0 still to be told"
+    assert len(receiver.documents) == 1
 
 
 def test_a_receiver_that_is_away_gets_it_later(instance: dg.DagsterInstance, receiver: Receiver, ticks: Ticks) -> None:
