@@ -18,7 +18,7 @@ from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 
-THRESHOLD = 0.48
+THRESHOLD = 0.45
 """From this probability on a decision is published."""
 DOUBTFUL = 0.2
 """From this probability on it is one if it takes the place of what was decided before."""

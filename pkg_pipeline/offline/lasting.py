@@ -16,7 +16,7 @@ from pkg_pipeline.offline.reading import Reading, Sentence
 from pkg_pipeline.offline.told_days import days_told
 
 HEAD: Final = "lasting"
-THRESHOLD = 0.45
+THRESHOLD = 0.4
 """A decision is over from the first day on that it holds less probably."""
 AGES: Final = (0, 2, 5, 10, 20, 35, 55, 80, 120, 180)
 """Bounds of the days since it was said."""
