@@ -51,6 +51,7 @@ class Heard:
     done: frozenset[str]
     is_question: bool
     only_asks: bool
+    only_reminds: bool
     asks_if_done: bool
     before: tuple[Heard, ...]
     answer: Line | None
@@ -78,7 +79,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
     for line in reading.lines:
         if line.is_data:
             continue
-        statements = [one.text for one in line.sentences if not (is_question(one.text) or reminds(one.text))]
+        statements = [one.text for one in line.sentences if not is_question(one.text)]
         text = " ".join(statements)
         questions = " ".join(one.text for one in line.sentences if is_question(one.text))
         before = tuple(one for one in reversed(found[-NEAR:]) if line.index - one.line.index <= NEAR)
@@ -90,6 +91,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 done=deeds_done(affirmed(text)),
                 is_question=bool(line.sentences) and len(statements) < len(line.sentences),
                 only_asks=bool(line.sentences) and not statements,
+                only_reminds=bool(statements) and all(map(reminds, statements)),
                 asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),
                 before=before,
                 answer=_answer(reading, line),
@@ -104,6 +106,8 @@ def asked_of(items: Mapping[int, Open], said: Heard) -> frozenset[int]:
     """The items whose thing a message names in questions alone, with those that it then leaves out: "got the photos,
     and the drawing?" tells of the photos and of nothing else.
     """
+    if said.only_reminds:
+        return frozenset(items)
     asked = {i for i, item in items.items() if _only_asks_of(item, said)}
     if asked and said.stated:
         asked |= {i for i, item in items.items() if not said.stated & (item.matter.roots | item.around)}

@@ -192,7 +192,7 @@ def test_news_of_another_matter_shows_no_promise_kept(language: Language, promis
 )
 def test_a_reminder_of_what_was_due_keeps_nothing(language: Language, said: str, asks: bool) -> None:
     (message,) = heard(read(told(("Anna", said), language=language)), frozenset())
-    assert message.only_asks is asks
+    assert message.only_reminds is asks
 
 
 @pytest.mark.parametrize(
