@@ -19,12 +19,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
-
-import psycopg
-from psycopg import sql
+from urllib.parse import unquote
 
 from benchmarks.demo_truth import CHAT_LANGUAGES, TRUTH, read_demo
+from pkg_pipeline.adapters.postgres import memories
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
@@ -121,28 +119,23 @@ def read_talks(folder: Path, url: str, paths: Sequence[Path]) -> list[Shown]:
     """
     given = {"home": folder / "home", "now": READ_AT, "llm": "offline", "embedder": "none"}
     shown: list[Shown] = []
-    with open_memory(Settings.model_validate(given | {"database_url": url})):
-        pass  # it has every table now, and is copied
     for path in paths:
         for number, (name, world) in enumerate(worlds_of(path).items()):
-            export = folder / f"{path.stem}-{number}.jsonl"
+            own = f"{path.stem}-{number}"
+            export = folder / f"{own}.jsonl"
             export.write_text("".join(json.dumps(one) + "\n" for one in export_of(name, world)), "utf-8")
-            copied = copy_of(url, f"{path.stem}_{number}")
-            with open_memory(Settings.model_validate(given | {"database_url": copied})) as memory:
+            memories.create(url, own, prepare=_nothing, clean=_nothing)
+            settings = Settings.model_validate(given | {"database_url": memories.url_of(url, own)})
+            with open_memory(settings) as memory:
                 memory.build_interactions(memory.import_path(export).chats)
                 memory.items.run(Billing("live"))
                 shown += shown_by(memory)
+    memories.drop_all(url, clean=_nothing)
     return shown
 
 
-def copy_of(url: str, ending: str) -> str:
-    """The address of a new database that is a copy of this one."""
-    place = urlsplit(url)
-    name = place.path.removeprefix("/")
-    copied = f"{name}_{ending}"
-    with psycopg.connect(urlunsplit(place._replace(path="/postgres")), autocommit=True) as server:
-        server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(copied), sql.Identifier(name)))
-    return urlunsplit(place._replace(path=f"/{copied}"))
+def _nothing(_: str) -> None:
+    """These memories have no files of their own."""
 
 
 def shown_by(memory: Memory) -> list[Shown]:

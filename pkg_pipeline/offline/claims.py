@@ -40,8 +40,7 @@ def claims(text: str) -> frozenset[str]:
 
 def reminds(text: str) -> bool:
     """Whether words only say that something was due, which keeps nothing: "the deposit was due on Monday"."""
-    overdue = mark("overdue")
-    rest = overdue.sub(" ", text)
+    rest = mark("overdue").sub(" ", text)
     return rest != text and not (TELLS_DONE & claims(rest) or deeds_done(affirmed(rest)))
 
 

@@ -42,7 +42,8 @@ class Heard:
     """A message as evidence. ``says``, ``done``: of its statements, not of its questions.
 
     ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else. ``stated``,
-    ``asked``: the things that its statements, and that its questions name.
+    ``asked``: the things that its statements, and that its questions name. ``only_reminds``: it states no more than
+    that something was due.
     """
 
     line: Line
@@ -104,7 +105,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
 
 def asked_of(items: Mapping[int, Open], said: Heard) -> frozenset[int]:
     """The items whose thing a message names in questions alone, with those that it then leaves out: "got the photos,
-    and the drawing?" tells of the photos and of nothing else.
+    and the drawing?" tells of the photos and of nothing else. Of all of them where it only says that something was due.
     """
     if said.only_reminds:
         return frozenset(items)

@@ -31,13 +31,18 @@ def build(*, wall: Wall = time.time) -> dg.SensorDefinition:
     def lost_retries(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance = context.instance
         if context.cursor is None:
-            last = instance.fetch_run_status_changes(FAILURE, limit=1).records
-            newest = max((record.storage_id for record in last), default=0)
-            return dg.SensorResult(skip_reason="what failed before the sensor was there stays", cursor=str(newest))
+            reason = "what failed before the sensor was there stays"
+            return dg.SensorResult(skip_reason=reason, cursor=str(newest_failure(instance)))
         seen, told = tell_again(instance, after=int(context.cursor), before=wall() - SETTLED_SECONDS)
         return dg.SensorResult(skip_reason=f"{told} failures told again", cursor=str(seen))
 
     return lost_retries
+
+
+def newest_failure(instance: dg.DagsterInstance) -> int:
+    """The number of the last failure; 0: none."""
+    last = instance.fetch_run_status_changes(FAILURE, limit=1).records
+    return max((record.storage_id for record in last), default=0)
 
 
 def tell_again(instance: dg.DagsterInstance, *, after: int, before: float) -> tuple[int, int]:

@@ -57,8 +57,7 @@ def _sensor(address: str) -> dg.SensorDefinition:
     def run_failures(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance = context.instance
         if context.cursor is None:
-            last = instance.fetch_run_status_changes(dg.DagsterEventType.RUN_FAILURE, limit=1).records
-            newest = max((record.storage_id for record in last), default=0)
+            newest = lost_retries.newest_failure(instance)
             return _result(newest, {}, "what failed before the sensor was there is not told")
         state = json.loads(context.cursor)
         seen: int = state["seen"]

@@ -101,8 +101,8 @@ def _warm(
     count_many: CountMany,
 ) -> list[Line]:
     """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33); the words themselves where
-    they are not longer (B21). What would be told by pleasantries alone is left out, but not
-    of a conversation that goes on in the hot tier.
+    they are not longer (B21). What would be told by pleasantries alone is left out, but not of a conversation that
+    goes on in the hot tier.
     """
     told = [one for one in rows.summaries if one.ended_at >= rules.warm_from]
     kept = [*told[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
@@ -190,7 +190,7 @@ def _cold(
         or (item.importance == "high" and not _holds(item, rules))
     ]
     older = [item for item in before if _was_sure(item)]
-    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in before if item not in older]
+    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in before if not _was_sure(item)]
     older.sort(
         key=lambda item: (
             not _holds(item, rules),

@@ -161,10 +161,9 @@ def _is_kin_of(kin: str, text: str, names: Sequence[Named], is_sender: bool, cou
     near = lead[-NEAR[0] :]
     behind = _BEHIND.match(text[place.start() :])
     beside = (near[-1:] if is_han(stem) else (near.split() or [""])[-1], behind["word"] if behind else "")
-    if any(shows("yours", word) for word in beside):
-        return not is_sender and count == DIRECT
-    if shows("yours", near):
-        return not is_sender and count == DIRECT and not shows("theirs", near)
+    is_beside = any(shows("yours", word) for word in beside)
+    if is_beside or shows("yours", near):
+        return not is_sender and count == DIRECT and (is_beside or not shows("theirs", near))
     is_plain = not any(one.end <= place.start() for one in names) and not shows("theirs", near)
     return is_sender and is_plain and not shows("him", near)
 

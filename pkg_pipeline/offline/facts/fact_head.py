@@ -87,6 +87,7 @@ def vectors_of(told: Sequence[Candidate], reading: Reading, embed: Embed) -> Flo
 
 
 def both_vectors(lines: Sequence[str], values: Sequence[str], embed: Embed) -> Floats:
+    """The vector of each line beside that of its value, each distinct text embedded once."""
     texts = [text[:MOST_CHARS] for text in (*lines, *values)]
     distinct = list(dict.fromkeys(texts))
     known = dict(zip(distinct, embed(distinct), strict=True))
